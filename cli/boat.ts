@@ -12,12 +12,13 @@ import {
   type RecordingOptions,
   type ServerOptions,
   startBoat,
-  startDemo,
-  VERSION,
-} from "@vessel/gateway";
+} from "@vessel/gateway/boat";
 import type { Logger } from "@vessel/gateway/base";
-import { changedTokens, readTokens } from "./settings/auth_file.ts";
+import { PERMISSIONS } from "./program/permissions.ts";
+import { type Running, serve, type ServerProgram } from "./program/program.ts";
+import { startAdvised, urlOf } from "./program/server_start.ts";
 import { alertsOf } from "./settings/alert_options.ts";
+import { changedTokens, readTokens } from "./settings/auth_file.ts";
 import {
   BOAT_CONFIG_NAME,
   boatChecks,
@@ -25,22 +26,17 @@ import {
   type BoatSettings,
   listenAddress,
 } from "./settings/boat_options.ts";
-import { retentionOf, writtenCompression } from "./settings/journal_options.ts";
-import { definedOnly, type ReloadableOf } from "./settings/options.ts";
-import { serverLimits, serverOptionsOf } from "./settings/server_limits.ts";
+import { journalOf, type SharedRecordingOptions } from "./settings/journal_options.ts";
 import { mqttOf } from "./settings/mqtt_options.ts";
+import { definedOnly, pick, type ReloadableOf } from "./settings/options.ts";
 import { replicationLimitsOf, replicationOf } from "./settings/replication_options.ts";
-import { PERMISSIONS } from "./program/permissions.ts";
-import { type Running, serve, type ServerProgram } from "./program/program.ts";
-import { startAdvised } from "./program/start_advice.ts";
+import { serverLimits, serverOptionsOf } from "./settings/session_options.ts";
 import { DEMO_STATE, isDefaultStateDir, openStateDir, temporaryDemoFolder } from "./settings/state_dir.ts";
-import { urlOf } from "./program/url_of.ts";
 import { virtualDeviceOf } from "./settings/virtual_device_options.ts";
 
 /** Name, help and settings of the boat server. */
 export const boatProgram: ServerProgram<BoatSettings> = {
   name: "vbg-boat",
-  version: VERSION,
   permissions: PERMISSIONS.boat,
   summary: "reads the NMEA 2000 buses of a boat and serves them over HTTP",
   options: boatOptions,
@@ -92,17 +88,11 @@ export async function runBoat(settings: BoatSettings, log: Logger): Promise<Runn
 export function boatLimits(settings: ReloadableOf<typeof boatOptions>): BoatLimits {
   return {
     ...serverLimits(settings),
+    ...pick(settings, [
+      ...(["sendEnabled", "readOnly", "sendRules", "sendRateLimit", "sendRateBurst", "queryMaxTimeoutMs"] as const),
+      ...(["maxQueries", "alertDedupWindowMs", "busSilenceTimeoutMs", "busSilenceThresholdMs"] as const),
+    ]),
     tokens: readTokens(settings),
-    sendEnabled: settings.sendEnabled,
-    readOnly: settings.readOnly,
-    sendRules: settings.sendRules,
-    sendRateLimit: settings.sendRateLimit,
-    sendRateBurst: settings.sendRateBurst,
-    queryMaxTimeoutMs: settings.queryMaxTimeoutMs,
-    maxQueries: settings.maxQueries,
-    alertDedupWindowMs: settings.alertDedupWindowMs,
-    busSilenceTimeoutMs: settings.busSilenceTimeoutMs,
-    busSilenceThresholdMs: settings.busSilenceThresholdMs,
     replicationLimits: replicationLimitsOf(settings),
   };
 }
@@ -148,28 +138,21 @@ function recordingOf(
   settings: BoatSettings,
   { stateDirectory, instanceId }: { stateDirectory: string; instanceId: string | undefined },
 ): RecordingOptions {
-  return definedOnly<RecordingOptions>({
+  const own = definedOnly<Omit<RecordingOptions, keyof SharedRecordingOptions>>({
     directory: settings.journalDir,
     stateDirectory,
     prefix: settings.journalPrefix,
-    blockBytes: settings.journalBlockBytes,
-    compression: writtenCompression(settings),
-    rotateDurationMs: settings.journalRotateDurationMs,
-    rotateBytes: settings.journalRotateBytes,
-    syncIntervalMs: settings.journalSyncIntervalMs,
-    maxBacklogBytes: settings.journalBacklogBytes,
     slowBlockMs: settings.journalPackAfterMs,
-    retention: retentionOf(settings),
-    archiveCommand: settings.archiveCommand || undefined,
     instanceId,
   });
+  return { ...own, ...journalOf(settings) };
 }
 
 async function start(
   { demo, loopback, canDriver, interfaces }: BoatSettings,
   options: Omit<BoatOptions, "buses">,
 ): Promise<Boat> {
-  if (demo) return await startDemo(options);
+  if (demo) return await (await import("@vessel/gateway/simulation")).startDemo(options);
   const driver = loopback ? "loopback" : canDriver;
   const buses = await Promise.all(interfaces.map((name) => createBus(name, { driver })));
   return await startBoat({ ...options, buses });

@@ -11,7 +11,7 @@ export const cloud: CommandSet = {
   name: "vbg-cloud",
   summary: "the cloud server of the Vessel Bus Gateway",
   otherwise: {
-    summary: "serves boats that replicate to it, and everybody who asks for what they have sent",
+    summary: "receives the frames of boats and serves them over HTTP",
     load: async () => (await import("./commands/cloud/server.ts")).serverCommand,
   },
   commands: {
@@ -19,33 +19,33 @@ export const cloud: CommandSet = {
       summary: "certificates for boats and for the cloud",
       commands: {
         init: {
-          summary: "makes an authority, whose certificates boats and cloud trust",
+          summary: "creates an authority whose certificates boats and cloud trust",
           load: async () => (await import("./commands/ca/ca.ts")).initCommand,
         },
         issue: {
-          summary: "makes a certificate for a boat or for the cloud",
+          summary: "creates a certificate for a boat or for the cloud",
           load: async () => (await import("./commands/ca/ca.ts")).issueCommand,
         },
         revoke: {
-          summary: "has a boat's certificates refused from now on",
+          summary: "revokes a boat's certificates",
           load: async () => (await import("./commands/ca/ca.ts")).revokeCommand,
         },
         list: {
-          summary: "shows all certificates that were made",
+          summary: "lists all certificates",
           load: async () => (await import("./commands/ca/ca.ts")).listCommand,
         },
       },
     },
     "import-lplex": {
-      summary: "takes over the data directory of an lplex cloud",
+      summary: "imports the data directory of an lplex cloud",
       load: async () => (await import("./commands/cloud/import_lplex.ts")).importCommand,
     },
   },
 };
 
-/** Runs the command that the first words name, or the server. Answers the exit code. */
-export async function runCloud(around: ProgramContext): Promise<number> {
-  return await dispatch(cloud, around);
+/** Runs the command of the first words, or the server. Returns the exit code. */
+export async function runCloud(context: ProgramContext): Promise<number> {
+  return await dispatch(cloud, context);
 }
 
 if (import.meta.main) Deno.exit(await runCloud(processContext()));

@@ -3,9 +3,8 @@
  *
  * @module
  */
-import { type Cloud, ListenError, startCloud, VERSION } from "@vessel/gateway";
-import { connectCloud } from "@vessel/gateway/client";
-import { Authority, initAuthority } from "@vessel/gateway/cloud";
+import { ListenError } from "@vessel/gateway/boat";
+import { type Cloud, startCloud } from "@vessel/gateway/cloud-server";
 import {
   errorText,
   formatAddress,
@@ -15,14 +14,18 @@ import {
   pause,
   systemClock,
 } from "@vessel/gateway/base";
+import { connectCloud } from "@vessel/gateway/client";
+import { Authority, initAuthority } from "@vessel/gateway/cloud";
 import { runBoat } from "./boat.ts";
-import { BOAT_CONFIG_NAME, boatChecks, boatOptions, type BoatSettings } from "./settings/boat_options.ts";
-import { integer } from "./settings/option_types.ts";
-import type { Check, SettingsOf } from "./settings/options.ts";
 import { PERMISSIONS } from "./program/permissions.ts";
 import { type Running, serve, type ServerProgram } from "./program/program.ts";
+import { urlOf } from "./program/server_start.ts";
+import { BOAT_CONFIG_NAME, boatChecks, boatOptions, type BoatSettings } from "./settings/boat_options.ts";
+import { OptionGroup } from "./settings/option_types.ts";
+import { type Check, type SettingsOf, warn } from "./settings/options.ts";
 import { DEMO_STATE, isDefaultStateDir, temporaryDemoFolder } from "./settings/state_dir.ts";
-import { urlOf } from "./program/url_of.ts";
+
+const network = new OptionGroup("Network");
 
 /** Options of the demo: the boat's, and the port of its cloud. */
 const demoOptions = {
@@ -35,41 +38,34 @@ const demoOptions = {
     ...boatOptions.port,
     help: "Port of the boat's HTTP server, on this machine alone. 0: any free port; the log says which.",
   },
-  cloudPort: integer({
+  cloudPort: network.integer({
     name: "cloud-port",
     default: 8080,
     max: MAX_PORT,
     help: "Port of the cloud's HTTP server, on this machine alone. 0: any free port; the log says which.",
-    group: "Network",
   }),
 };
 
 type DemoSettings = SettingsOf<typeof demoOptions>;
 
 /** Settings that the demo overrides. */
-const BROUGHT = [
-  "interfaces",
-  "loopback",
-  "replicationTarget",
-  "replicationInstanceId",
-  "replicationTlsCert",
-  "replicationTlsKey",
-  "replicationTlsCa",
-] as const;
+const OVERRIDDEN = [
+  ...(["interfaces", "canDriver", "loopback", "demo", "replicationTarget", "replicationInstanceId"] as const),
+  ...(["replicationTlsCert", "replicationTlsKey", "replicationTlsCa", "replicationInsecure"] as const),
+];
 
-const demoProgram: ServerProgram<DemoSettings> = {
+/** Name, help and settings of the demo. */
+export const demoProgram: ServerProgram<DemoSettings> = {
   name: "vbg-demo",
-  version: VERSION,
   permissions: PERMISSIONS.demo,
   summary: "runs a simulated boat, its boat server and a cloud that it replicates to; takes the boat server's flags",
   options: demoOptions,
+  hidden: OVERRIDDEN,
   checks: [
     ...boatChecks,
-    ...BROUGHT.map((name): Check<DemoSettings> => ({
-      settings: [name],
-      severity: "warning",
-      test: (_, isGiven) => isGiven(name) ? "Not used: the demo brings a bus and a cloud of its own" : undefined,
-    })),
+    ...OVERRIDDEN.map((name): Check<DemoSettings> =>
+      warn([name], (_, isGiven) => isGiven(name) && "Not used: the demo has its own bus and cloud")
+    ),
   ],
   configName: BOAT_CONFIG_NAME,
 };

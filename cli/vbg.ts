@@ -1,5 +1,5 @@
 /**
- * `vbg`, the client: one command for each thing to do with a boat's data.
+ * `vbg`, the client, with a command for each task.
  *
  * @module
  */
@@ -10,10 +10,14 @@ import { processContext, type ProgramContext } from "./program/program.ts";
 export const vbg: CommandSet = {
   name: "vbg",
   summary: "the client of the Vessel Bus Gateway",
+  note:
+    "Commands that read a boat choose it by -server URL or -boat NAME. Without these: VBG_BOAT, else default-boat of " +
+    "~/.config/vbg/vbg.conf, else its only boat, else the only server on the network, else a server of this machine on " +
+    "port 8089 or 8080.",
   commands: {
     alarms: { summary: "lists the alarms of recordings", load: () => import("./commands/alarms/alarms.ts") },
     "archive-s3": {
-      summary: "sends journal files to an S3-compatible store",
+      summary: "copies journal files to an S3-compatible store",
       load: () => import("./commands/archive_s3/archive_s3.ts"),
     },
     audit: {
@@ -21,7 +25,7 @@ export const vbg: CommandSet = {
       load: () => import("./commands/audit/audit.ts"),
     },
     completion: {
-      summary: "prints the completion of all programs for bash, zsh or fish",
+      summary: "prints the completion script for bash, zsh or fish",
       load: async () => (await import("./commands/completion/completion.ts")).completionCommand(vbg),
     },
     convert: {
@@ -30,7 +34,7 @@ export const vbg: CommandSet = {
     },
     dashboard: { summary: "the same as top", load: () => import("./commands/top/top.ts") },
     devices: {
-      summary: "lists the devices that were heard on the buses",
+      summary: "lists the devices seen on the buses",
       load: () => import("./commands/read/devices.ts"),
     },
     doctor: {
@@ -38,40 +42,43 @@ export const vbg: CommandSet = {
       load: () => import("./commands/doctor/doctor.ts"),
     },
     dump: {
-      summary: "shows frames of a boat as they come, or those of recordings",
+      summary: "shows live frames of a boat, or frames of recordings",
       load: () => import("./commands/dump/dump.ts"),
     },
     history: {
-      summary: "prints recorded messages of a boat, oldest first",
+      summary: "prints recorded messages of a boat, the oldest first",
       load: () => import("./commands/read/history.ts"),
     },
     inspect: {
-      summary: "shows what is in journal files, block by block",
+      summary: "shows the blocks of journal files",
       load: () => import("./commands/inspect/inspect.ts"),
     },
     loadtest: {
-      summary: "measures how much a boat server takes on this machine",
+      summary: "measures the load that a boat server sustains on this machine",
       load: () => import("./commands/loadtest/loadtest.ts"),
     },
     pgns: {
-      summary: "lists the messages that can be decoded, or shows all about one",
+      summary: "lists the messages that can be decoded, or shows one definition",
       load: () => import("./commands/read/pgns.ts"),
     },
     repair: {
-      summary: "writes the readable part of a damaged journal into new files",
+      summary: "copies the readable part of a damaged journal to new files",
       load: () => import("./commands/repair/repair.ts"),
     },
-    request: { summary: "asks the devices of a boat for a message", load: () => import("./commands/send/request.ts") },
+    request: {
+      summary: "requests a message from the devices of a boat",
+      load: () => import("./commands/send/request.ts"),
+    },
     send: { summary: "sends a message on a bus of the boat", load: () => import("./commands/send/send.ts") },
     simulate: {
-      summary: "plays a recording through the server of a boat",
+      summary: "plays a recording as a boat server",
       load: () => import("./commands/simulate/simulate.ts"),
     },
     switches: {
-      summary: "shows the banks of switches, or sets switches",
+      summary: "shows banks of switches, or sets switches",
       commands: {
         set: {
-          summary: "sets switches of a bank, and waits until the bank reports their state",
+          summary: "sets switches of a bank, and waits for the report of their states",
           load: () => import("./commands/switches/set.ts"),
         },
       },
@@ -81,12 +88,12 @@ export const vbg: CommandSet = {
       },
     },
     tail: {
-      summary: "follows the frames of a boat, from the last ones on",
+      summary: "follows the frames of a boat, after the last recorded ones",
       load: () => import("./commands/tail/tail.ts"),
     },
     top: { summary: "shows a boat live on a terminal", load: () => import("./commands/top/top.ts") },
     values: {
-      summary: "shows the newest message of each kind from each device",
+      summary: "shows the last message of each kind from each device",
       load: () => import("./commands/read/values.ts"),
     },
     verify: {
@@ -96,9 +103,9 @@ export const vbg: CommandSet = {
   },
 };
 
-/** Runs the command that the first word names. Answers the exit code. */
-export async function runVbg(around: ProgramContext): Promise<number> {
-  return await dispatch(vbg, around);
+/** Runs the command of the first word. Returns the exit code. */
+export async function runVbg(context: ProgramContext): Promise<number> {
+  return await dispatch(vbg, context);
 }
 
 if (import.meta.main) Deno.exit(await runVbg(processContext()));

@@ -1,23 +1,23 @@
 /**
  * Makes executables of the programs: `deno task compile [-portable] [-out DIR] [-target TARGET ...] [-deno PATH]`.
  *
- * By default `deno compile` makes them, for every system that the programs are for; it downloads a runtime for each.
- * `-portable` makes files that unpack themselves instead, with the runtime at hand, for the system that it is for.
+ * By default `deno compile` makes them for every supported system; it downloads a runtime for each. `-portable` makes
+ * self-extracting files with the local runtime instead, for the system of that runtime.
  *
  * @module
  */
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { VERSION } from "../src/version.ts";
-import { makeBundle } from "./compile/bundle.ts";
+import { LOADED_BY_ADDRESS, makeBundle } from "./compile/bundle.ts";
 import { writeAllPortable } from "./compile/portable.ts";
-import { type HandedOut, PROGRAMS } from "./programs.ts";
-import { runScript, scriptWords } from "./script.ts";
+import { type Program, PROGRAMS } from "./programs.ts";
+import { runScript, scriptArgs } from "./script.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
-/** A file is written once and read many times. */
+/** Level of gzip: a file is packed once and downloaded often. */
 const PORTABLE_LEVEL = 9;
-/** Systems that there are runtimes for. */
+/** Supported systems. */
 export const TARGETS: readonly string[] = [
   "x86_64-unknown-linux-gnu",
   "aarch64-unknown-linux-gnu",
@@ -25,17 +25,14 @@ export const TARGETS: readonly string[] = [
   "aarch64-apple-darwin",
   "x86_64-pc-windows-msvc",
 ];
-/** Found late, in a thread of its own: the compiler does not see it. */
-const INCLUDED = ["src/journal/block/pack_worker.ts"];
-
-/** Which programs are compiled for a system: the servers are for Linux. */
-export function programsFor(target: string): HandedOut[] {
+/** The programs for a system: the servers only run on Linux. */
+export function programsFor(target: string): Program[] {
   return PROGRAMS.filter(({ isServer }) => !isServer || target.includes("linux"));
 }
 
 /** Command line of `deno` that compiles a program for a system. */
-export function compileArgs(program: HandedOut, { target, path }: { target: string; path: string }): string[] {
-  const included = INCLUDED.flatMap((file) => ["--include", file]);
+export function compileArgs(program: Program, { target, path }: { target: string; path: string }): string[] {
+  const included = LOADED_BY_ADDRESS.flatMap((file) => ["--include", file]);
   const flags = [
     ...program.permissions,
     "--quiet",
@@ -47,20 +44,20 @@ export function compileArgs(program: HandedOut, { target, path }: { target: stri
   return ["compile", ...flags, ...included, "--target", target, "--output", path, `cli/${program.file}`];
 }
 
-/** Why a program could not be compiled, in words that help. */
+/** Error message for a failed compilation. */
 export function explainFailure(stderr: string, target: string): string {
   // deno-lint-ignore no-control-regex -- colours of a terminal
   const plain = stderr.replaceAll(/\x1b\[\d+m/g, "").trim();
   const url = /https:\/\/\S+denort\S+?\.zip/.exec(plain)?.[0];
   if (url === undefined) return `Cannot compile for ${target}: ${plain}`;
-  return `Cannot download the runtime for ${target} (${url}): compile where it can be had, or run deno task compile ` +
+  return `Cannot download the runtime for ${target} (${url}): compile on a machine that can, or run deno task compile ` +
     "--portable, which downloads nothing";
 }
 
 /**
- * Compiles the programs for the systems. Answers the paths of what was made.
+ * Compiles the programs for these systems. Returns the paths of the executables.
  *
- * @throws {Error} with words for people
+ * @throws {Error} the compilation failed; see {@linkcode explainFailure}
  */
 export async function compileAll(out: string, targets: readonly string[]): Promise<string[]> {
   const paths: string[] = [];
@@ -76,7 +73,7 @@ export async function compileAll(out: string, targets: readonly string[]): Promi
   return paths;
 }
 
-/** Makes the portable files of all programs with a runtime. Answers their paths. */
+/** Makes the portable files of all programs with a runtime. Returns their paths. */
 export async function makePortables(
   out: string,
   { runtime, target, level }: { runtime: string; target: string; level: number },
@@ -92,7 +89,7 @@ export async function makePortables(
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
-    args: scriptWords(),
+    args: scriptArgs(),
     options: {
       out: { type: "string", default: `${ROOT}dist` },
       target: { type: "string", multiple: true, default: [...TARGETS] },

@@ -1,8 +1,8 @@
 /**
  * Makes a Debian package of the programs: `deno run -A scripts/deb.ts [-out DIR] [-deno PATH|none] [-arch ARCH]`.
  *
- * The package holds the sources and the npm packages that they import, so that nothing is fetched on the boat, and by
- * default the Deno that makes it: Debian has none. With `-deno none` it fits every architecture and needs a `deno` on PATH.
+ * The package contains the sources and their npm packages, so that nothing is downloaded on the boat, and by default the
+ * Deno that makes it, since Debian has none. With `-deno none` it is for every architecture and needs a `deno` on PATH.
  *
  * @module
  */
@@ -12,28 +12,28 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { PERMISSIONS } from "../cli/program/permissions.ts";
 import { VERSION } from "../src/version.ts";
+import { LOADED_BY_ADDRESS } from "./compile/bundle.ts";
 import { writeManPages } from "./man.ts";
-import { type HandedOut, PROGRAMS } from "./programs.ts";
-import { runProgram } from "./run_program.ts";
-import { runScript, scriptWords } from "./script.ts";
+import { type Program, PROGRAMS } from "./programs.ts";
+import { runProgram, runScript, scriptArgs } from "./script.ts";
 
-/** How a package is made. */
+/** Options of {@linkcode makeDeb}. */
 export interface DebOptions {
-  /** Folder for the package, made when it is missing. */
+  /** Folder for the package; created if necessary. */
   out: string;
-  /** The Deno to bring along; undefined: none. */
+  /** Path of the Deno to include; undefined: none. */
   deno: string | undefined;
-  /** Debian's name of its architecture, such as `arm64`. Without a Deno it is `all`. */
+  /** Debian's name of the architecture, such as `arm64`. Without a Deno it is `all`. */
   arch: string;
-  /** What `dpkg-deb -Z` takes. */
+  /** Value of `dpkg-deb -Z`. */
   compression: "xz" | "gzip" | "none";
-  /** Called before each step, some of which take a minute, with what it does. */
+  /** Called before each step with its description; some steps take a minute. */
   onStep?: (what: string) => void;
 }
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const RECIPES = `${ROOT}scripts/debian`;
-/** What the programs need of the checkout. */
+/** Parts of the checkout that the programs need. */
 const SOURCES = ["mod.ts", "src", "cli", "deno.json", "deno.lock"];
 const FILES: readonly { from: string; to: string; mode: number }[] = [
   { from: "vbg-boat.service", to: "usr/lib/systemd/system/vbg-boat.service", mode: 0o644 },
@@ -54,13 +54,13 @@ const FILES: readonly { from: string; to: string; mode: number }[] = [
  * Makes the package.
  *
  * @returns its path
- * @throws {Error} a program that makes it failed, with its words
+ * @throws {Error} a program that is run failed; the message contains its output
  */
 export async function makeDeb({ out, deno, arch, compression, onStep = () => {} }: DebOptions): Promise<string> {
   await Deno.mkdir(out, { recursive: true });
   const stage = await Deno.makeTempDir({ prefix: "vbg_deb_" });
   try {
-    // The folder becomes the root of the package; a temporary one is closed to others.
+    // The folder becomes the root of the package; temporary folders are not readable by others.
     await Deno.chmod(stage, 0o755);
     const lib = `${stage}/usr/lib/vbg`;
     onStep("copying the sources");
@@ -92,14 +92,17 @@ export async function makeDeb({ out, deno, arch, compression, onStep = () => {} 
 
 async function addSources(lib: string): Promise<void> {
   for (const source of SOURCES) await cp(`${ROOT}${source}`, `${lib}/${source}`, { recursive: true });
+  // All packages are there. Deno would take away links to those that a program does not need at once.
+  const { unstable: _, ...config } = JSON.parse(await Deno.readTextFile(`${lib}/deno.json`));
+  await Deno.writeTextFile(`${lib}/deno.json`, JSON.stringify(config, undefined, 2));
 }
 
-/** What the sources import, beside them. */
+/** Installs the npm packages next to the sources. */
 async function addPackages(lib: string): Promise<void> {
-  const entries = PROGRAMS.map(({ file }) => `cli/${file}`);
+  const entries = [...PROGRAMS.map(({ file }) => `cli/${file}`), ...LOADED_BY_ADDRESS];
   const args = ["install", "--quiet", "--frozen", "--node-modules-dir=auto", "--entrypoint", ...entries];
   await runProgram(Deno.execPath(), args, { cwd: lib });
-  // Some packages have files for their owner alone, which the services' user could not read.
+  // Some packages have files that only their owner can read: the services' user could not.
   await runProgram("chmod", ["-R", "u=rwX,go=rX", lib]);
 }
 
@@ -113,21 +116,21 @@ async function addLaunchers(folder: string): Promise<void> {
 }
 
 /** The script that starts a program of the package. */
-export async function launcherText({ file, permissions, runtimeFlags }: HandedOut): Promise<string> {
+export async function launcherText({ file, permissions, runtimeFlags }: Program): Promise<string> {
   const launcher = await Deno.readTextFile(`${RECIPES}/launcher`);
   return launcher.replace("@PERMISSIONS@", permissions.join(" "))
     .replace("@FLAGS@", runtimeFlags.map((flag) => `${flag} `).join("")).replace("@PROGRAM@", file)
     .replace("@DENO_VERSION@", Deno.version.deno);
 }
 
-/** The pages that README links to. */
+/** Adds the pages that README links to. */
 async function addGuides(folder: string): Promise<void> {
   for await (const { name, isFile } of Deno.readDir(`${ROOT}docs`)) {
     if (isFile) await add(`${ROOT}docs/${name}`, { to: `${folder}/${name}`, mode: 0o644 });
   }
 }
 
-/** The manual pages, packed as Debian has them. */
+/** Adds the manual pages, compressed as Debian requires. */
 async function addManual(folder: string): Promise<void> {
   for (const path of await writeManPages(folder)) {
     const section = `${folder}/man${path.slice(-1)}`;
@@ -137,7 +140,7 @@ async function addManual(folder: string): Promise<void> {
   }
 }
 
-/** Completion for the shells, where they look for it by the name of what is completed. */
+/** Adds completion scripts where the shells search for them. */
 async function addCompletion(share: string): Promise<void> {
   const print = (shell: string) =>
     runProgram(Deno.execPath(), ["run", ...PERMISSIONS.vbg, "--no-check", `${ROOT}cli/vbg.ts`, "completion", shell]);
@@ -181,14 +184,14 @@ async function control(
   ].join("\n");
 }
 
-/** Debian's name of the machine's architecture. */
+/** Debian's name of this machine's architecture. */
 export function ownArchitecture(): string {
   return Deno.build.arch === "aarch64" ? "arm64" : "amd64";
 }
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
-    args: scriptWords(),
+    args: scriptArgs(),
     options: {
       out: { type: "string", default: "." },
       deno: { type: "string", default: Deno.execPath() },

@@ -1,13 +1,13 @@
 import { decode, type Decoded } from "@vessel/gateway/pgn";
 
-/** A recorded payload that the page shows. */
+/** A recorded payload shown on the page. */
 interface Example {
   pgn: number;
   title: string;
   hex: string;
 }
 
-/** Out of canboat's sample recordings (Apache-2.0), but for the one that says so. */
+/** From canboat's sample recordings (Apache-2.0), except one that is marked. */
 const EXAMPLES: readonly Example[] = [
   {
     pgn: 129029,
@@ -28,7 +28,7 @@ const EXAMPLES: readonly Example[] = [
   },
   {
     pgn: 126208,
-    title: "request: a chart plotter asks a Raymarine pilot for one of its settings",
+    title: "request: a chart plotter requests a setting of a Raymarine pilot",
     hex: "0000ef01ffffffffffff04013b070304046c051a50",
   },
   {
@@ -38,11 +38,11 @@ const EXAMPLES: readonly Example[] = [
   },
   {
     pgn: 126208,
-    title: "command to a proprietary PGN: the first parameter says whose layout it is",
+    title: "command to a proprietary PGN: the first parameter is the manufacturer",
     hex: "0107ff00f804018798040105010778563412",
   },
   { pgn: 126208, title: "acknowledge: an error code of four bits for each parameter", hex: "0207ff0000040000" },
-  { pgn: 126720, title: "proprietary: a Raymarine pilot tells its state", hex: "3b9ff081845655554000fb0205" },
+  { pgn: 126720, title: "proprietary: state of a Raymarine pilot", hex: "3b9ff081845655554000fb0205" },
   {
     pgn: 130820,
     title: "proprietary: the tuner of a Fusion radio",
@@ -53,10 +53,10 @@ const EXAMPLES: readonly Example[] = [
     title: "proprietary: a register of a Victron device, without a known name",
     hex: "66990220f8040000",
   },
-  { pgn: 61184, title: "the same with a name (this one is made up)", hex: "66998fed21000000" },
+  { pgn: 61184, title: "proprietary: a register with a known name (not recorded)", hex: "66998fed21000000" },
 ];
 
-/** The JSON text in lines of a readable length: one for each field and each element of a list. */
+/** Formats JSON with one line for each field and each element of a list. */
 function lines(value: Decoded | undefined): string {
   const fields = Object.entries(value ?? {}).map(([name, field]) => {
     const list = Array.isArray(field) && field.map((each) => `\n    ${JSON.stringify(each)}`);
@@ -83,29 +83,29 @@ export function decodingPage(): string {
 # Decoded payloads
 
 \`decode=true\` on \`/events\` and \`/ws\` adds \`decoded\` to each frame, \`/values/decoded\` to each value. \`/pgns\` lists every
-PGN that is known, \`/pgns/130306\` the fields of one: names, units, ranges, labels.
+known PGN, \`/pgns/130306\` the fields of one: names, units, ranges, labels.
 
 - Names are snake_case. Values are exact, in SI units or in the unit that \`/pgns/{pgn}\` names: radians, kelvin, pascal,
   metres per second, seconds, but rpm, litres per hour, ampere hours; positions in degrees, percentages in %.
-- \`null\`: the sender says "not available", or the payload ended before the field (it is read as if ones followed, so
-  that single bits are 1 then, and the states of switches 3).
-- A field whose values have names gives the name, or the number where it has none. Registers are \`{"id", "name"}\`,
-  sets of bits a list of names.
-- Some codes stay numbers, as clients know them (\`fluid_type\`, \`time_source\`, \`device_class\`). \`labels=true\` on
+- \`null\`: the value is "not available", or the payload ends before the field. Missing bytes are read as ones: missing
+  single bits are 1, missing states of switches 3.
+- A code is decoded as its label, or as its number if it has none. Registers are \`{"id", "name"}\`, sets of bits a list
+  of labels.
+- Some codes remain numbers, which existing clients expect (\`fluid_type\`, \`time_source\`, \`device_class\`). \`labels=true\` on
   \`/events\`, \`/ws\`, \`/values/decoded\`, \`/history\`, \`/devices\` and the events of a session adds a \`labels\` object with
-  what they mean, under the same names: \`"labels":{"fluid_type":"Water"}\`. \`vbg\` shows people the labels.
-- A list without entries is left out. Reserved bits are never shown.
-- Bytes are hex digits; numbers of 64 bits, and NAMEs, are \`0x\` and 16 of them.
-- Days since 1970 and seconds since midnight are numbers in the PGNs that clients know by their own names
+  their labels, under the same names: \`"labels":{"fluid_type":"Water"}\`. \`vbg\` shows the labels.
+- An empty list is omitted. Reserved bits are never shown.
+- Bytes are hex digits; numbers of 64 bits, and NAMEs, are \`0x\` and 16 hex digits.
+- Days since 1970 and seconds since midnight are numbers in PGNs with the field names of existing clients
   (\`days_since_1970\`, \`seconds_today\`), ISO 8601 texts in all others.
-- No \`decoded\`: nobody has described the PGN, or not this maker's layout of it.
+- Without \`decoded\`: the PGN is unknown, or this manufacturer's layout of it.
 
-What canboat knows is generated from its database; \`src/pgn/overlay\` holds what clients know by other names, what canboat
-lacks, and corrections, each with its reason.
+Definitions are generated from canboat's database; \`src/pgn/overlay\` has the field names that existing clients use, layouts
+that canboat lacks, and corrections, each with its reason.
 
 ## Examples
 
-Out of real recordings (canboat's samples, Apache-2.0).
+From recordings (canboat's samples, Apache-2.0).
 
 ${EXAMPLES.map(show).join("\n")}`;
 }

@@ -1,5 +1,5 @@
-// Turns the pinned npm package @canboat/ts-pgns into the compact src/pgn/definitions.gen.json: layouts, framing, rates
-// and labels, no prose. `--check` only says whether the committed file is what the package gives.
+// Converts the database of the pinned npm package @canboat/ts-pgns to src/pgn/definitions.gen.json: layouts, framing,
+// intervals and labels. `--check` only compares the committed file with the package.
 
 import { type Canboat, type CanboatPgn, readCanboat } from "./definitions/canboat.ts";
 import { keySpec } from "./definitions/fields.ts";
@@ -7,7 +7,7 @@ import { layoutOf } from "./definitions/layouts.ts";
 
 const TARGET = new URL("../src/pgn/definitions.gen.json", import.meta.url);
 
-/** The text of the generated file. Layouts and tables are JSON texts in it, so that only those in use are parsed. */
+/** The generated file. Layouts and tables are JSON texts within it, so that only those in use are parsed. */
 export async function generateDefinitions(): Promise<string> {
   const canboat = await readCanboat();
   const byPgn = Map.groupBy(canboat.PGNs.filter(({ Fallback }) => !Fallback), ({ PGN }) => PGN);

@@ -1,22 +1,22 @@
-/** A limit that no setting changes. */
+/** A limit that cannot be configured. */
 export interface FixedLimit {
   what: string;
   limit: string;
   beyond: string;
 }
 
-/** A limit as text. */
+/** Formats a number. */
 export function count(value: number): string {
   return String(value);
 }
 
-/** A limit as text. */
+/** Formats milliseconds. */
 export function ms(value: number): string {
   if (value % 60_000 === 0) return `${value / 60_000} min`;
   return value % 1000 === 0 ? `${value / 1000} s` : `${value} ms`;
 }
 
-/** A limit as text. */
+/** Formats a number of bytes. */
 export function bytes(value: number): string {
   if (value % 2 ** 20 === 0) return `${value / 2 ** 20} MiB`;
   return value % 1024 === 0 ? `${value / 1024} KiB` : `${value} bytes`;

@@ -11,7 +11,7 @@ import { MAX_LINE } from "../src/can/recordings/text.ts";
 import { MAX_DIAGNOSTIC_EVENTS } from "../src/cloud/mod.ts";
 import { MAX_FILTER_ENTRIES, MAX_FILTER_TEXT_CHARACTERS } from "../src/filter/mod.ts";
 import { CROWDED_TIMEOUT_MS } from "../src/listen/connections.ts";
-import { MAX_LIST_ENTRIES } from "../src/http/bounded_list.ts";
+import { MAX_LIST_ENTRIES } from "../src/http/params.ts";
 import {
   DEFAULT_IDLE_MS as HISTORY_IDLE_MS,
   MAX_HELD_BYTES,
@@ -26,34 +26,34 @@ import { BATCH_CHARACTERS, BATCH_FRAMES } from "../src/stream/live/channel.ts";
 import { SLICE_MS as STREAM_SLICE_MS, WAITING_FRAMES } from "../src/stream/live/hub.ts";
 import { MAX_INBOUND_BYTES, MAX_UNREAD as MAX_UNREAD_ANSWERS, MIN_WINDOW } from "../src/http/streams/websocket.ts";
 import { MAX_NAMED_FAULTS } from "../src/journal/index/index_faults.ts";
-import { DEFAULT_TIMEOUT_MS as ARCHIVE_TIMEOUT_MS } from "../src/journal/keeper/archive_command.ts";
-import { MAX_LINE_BYTES } from "../src/journal/keeper/archive_protocol.ts";
+import { DEFAULT_TIMEOUT_MS as ARCHIVE_TIMEOUT_MS } from "../src/journal/retention/archive_command.ts";
+import { MAX_LINE_BYTES } from "../src/journal/retention/archive_protocol.ts";
 import { MAX_BLOCK_BYTES, MAX_BUSES, MAX_DICTIONARY_BYTES } from "../src/journal/mod.ts";
-import { MAX_WINDOW_LOG } from "../src/journal/block/zstd_frames.ts";
+import { MAX_WINDOW_LOG } from "../src/journal/block/compression.ts";
 import { MAX_ATTEMPTS, REQUESTS_PER_SECOND } from "../src/transmit/discovery.ts";
 import { TRANSMIT_DEFAULTS } from "../src/transmit/mod.ts";
 import { CLAIMS_PER_SECOND } from "../src/transmit/virtual_device/bus.ts";
 import { MAX_SUBJECTS } from "../src/integrations/alerts/subjects.ts";
 import { ACK_TIMEOUT_MS, WINDOW_MESSAGES } from "../src/integrations/mqtt/mqtt.ts";
 import { MAX_ENTITIES } from "../src/integrations/mqtt/home_assistant.ts";
-import { SYNC_PATIENCE_MS } from "../src/stream/session_state.ts";
+import { SYNC_PATIENCE_MS } from "../src/stream/session_types.ts";
 import { bytes, count, type FixedLimit, ms } from "./fixed_limit.ts";
 import { REPLICATION } from "./fixed_limits_replication.ts";
 
-/** What a bus or a gateway can bring about. */
+/** Limits of buses and gateways. */
 const BUSES: readonly FixedLimit[] = [
   {
     what: "Time from one frame of a fast packet to the next",
     limit: ms(FAST_PACKET_TIMEOUT_MS),
-    beyond: "The message is given up and counted in vbg_assembler_dropped_total with the reason timeout.",
+    beyond: "The message is dropped and counted in vbg_assembler_dropped_total with the reason timeout.",
   },
   {
     what: "Time from one packet of an ISO transport session to the next",
     limit: `${ms(BROADCAST_TIMEOUT_MS)} (to all), ${ms(ADDRESSED_TIMEOUT_MS)} (to one)`,
-    beyond: "The message is given up and counted in vbg_assembler_dropped_total with the reason tp_timeout.",
+    beyond: "The message is dropped and counted in vbg_assembler_dropped_total with the reason tp_timeout.",
   },
   {
-    what: "Sources and PGNs of which the framing is remembered, for PGNs that travel both ways",
+    what: "Sources and PGNs whose framing is remembered, for PGNs that are sent both as single frames and fast packets",
     limit: count(MAX_FRAMING_HABITS),
     beyond: "The oldest is forgotten and learned again.",
   },
@@ -65,17 +65,17 @@ const BUSES: readonly FixedLimit[] = [
   {
     what: "Identity requests to one address that never answers",
     limit: count(MAX_ATTEMPTS),
-    beyond: "The address is left alone until it has been away or its bus comes up again.",
+    beyond: "No more requests until the address has disappeared or its bus comes up again.",
   },
   {
-    what: "Address claims of the virtual device in a fight over an address",
+    what: "Address claims of the virtual device in an address conflict",
     limit: `${CLAIMS_PER_SECOND} a second`,
     beyond: "The claim is sent a second later.",
   },
   {
     what: "Time that a message waits to be sent",
     limit: ms(TRANSMIT_DEFAULTS.queueTimeoutMs),
-    beyond: "It is given up and counted in vbg_transmit_failed_total.",
+    beyond: "It is dropped and counted in vbg_transmit_failed_total.",
   },
   {
     what: "ISO transport sessions that wait to be sent on one bus",
@@ -119,7 +119,7 @@ const BUSES: readonly FixedLimit[] = [
   },
 ];
 
-/** What a client of the HTTP API can bring about. */
+/** Limits of clients of the HTTP API. */
 const CLIENTS: readonly FixedLimit[] = [
   {
     what: "Time of a connection beyond -max-handshakes-per-address to finish TLS and its first request header",
@@ -134,7 +134,7 @@ const CLIENTS: readonly FixedLimit[] = [
   {
     what: "Entries of a list in a request body, values of a query parameter",
     limit: `${MAX_LIST_ENTRIES}; ${MAX_MESSAGES} messages of /send`,
-    beyond: "400 with the name of the list; entries are not looked at.",
+    beyond: "400 with the name of the list; entries are not checked.",
   },
   {
     what: "Requests for /history that wait for their turn",
@@ -144,22 +144,22 @@ const CLIENTS: readonly FixedLimit[] = [
   {
     what: "Time to count the frames of a /history before they are sent",
     limit: ms(MEASURE_MS),
-    beyond: "They are sent without the headers Frame-Count and Link: whether the limit cuts them is not said.",
+    beyond: "They are sent without the headers Frame-Count and Link, so that a cut by the limit is not visible.",
   },
   {
-    what: "Text of a /history that is kept while its frames are counted",
+    what: "Text of a /history that is held in memory while its frames are counted",
     limit: bytes(MAX_HELD_BYTES),
-    beyond: "What comes after it is read a second time when it is sent.",
+    beyond: "The rest is read a second time when it is sent.",
   },
   {
-    what: "Time that the client of /history may take nothing",
+    what: "Time in which the client of /history reads nothing",
     limit: ms(HISTORY_IDLE_MS),
     beyond: "The reply ends incomplete, and its turn goes to the next request.",
   },
   {
-    what: "Time that one /history is read before other work has its turn",
+    what: "Time that one /history is read without a pause",
     limit: ms(HISTORY_SLICE_MS),
-    beyond: "Other requests, buses and the next history have their turn; then reading goes on.",
+    beyond: "Other requests, buses and the next history are served; then reading continues.",
   },
   {
     what: "Frames and characters in one write to a live stream",
@@ -167,14 +167,14 @@ const CLIENTS: readonly FixedLimit[] = [
     beyond: "Further frames go into the next write. A write may exceed the characters by at most 16 frames.",
   },
   {
-    what: "Time that live streams are written to before other work has its turn",
+    what: "Time that live streams are written without a pause",
     limit: ms(STREAM_SLICE_MS),
-    beyond: "Other requests and buses have their turn; then writing goes on.",
+    beyond: "Other requests and buses are served; then writing continues.",
   },
   {
     what: "Buffers of the HTTP server for a stream whose client does not read, counted in stream-memory",
     limit: bytes(TRANSPORT_BYTES),
-    beyond: "The stream's queue takes what comes; see stream-buffer-bytes and stream-memory.",
+    beyond: "Frames wait in the stream's queue; see stream-buffer-bytes and stream-memory.",
   },
   {
     what: "Messages that a WebSocket client has not read",
@@ -209,7 +209,7 @@ const CLIENTS: readonly FixedLimit[] = [
   },
 ];
 
-/** What a boat can bring about in `vbg`. */
+/** Limits of `vbg`. */
 const TOOLS: readonly FixedLimit[] = [
   {
     what: "`vbg top`: newest values kept, one for each device, PGN and instance",
@@ -218,13 +218,13 @@ const TOOLS: readonly FixedLimit[] = [
   },
 ];
 
-/** What disks, archive commands, brokers of MQTT and receivers of alerts can bring about. */
+/** Limits of files, archive commands, MQTT brokers and receivers of alerts. */
 const OUTSIDE: readonly FixedLimit[] = [
   { what: "Buses in one journal", limit: count(MAX_BUSES), beyond: "The server refuses to start." },
   {
     what: "Bytes of a block in a journal file",
     limit: bytes(MAX_BLOCK_BYTES),
-    beyond: "The file is not read as a journal: a damaged header cannot take all memory.",
+    beyond: "The file is not read as a journal: a damaged header must not exhaust the memory.",
   },
   {
     what: "Bytes of a compression dictionary in a block",
@@ -254,26 +254,26 @@ const OUTSIDE: readonly FixedLimit[] = [
   {
     what: "Time without an acknowledgement of the MQTT broker while messages wait for one",
     limit: ms(ACK_TIMEOUT_MS),
-    beyond: "The connection is made again.",
+    beyond: "The connection is closed and opened again.",
   },
   {
-    what: "Values that are shown to Home Assistant",
+    what: "Values published for Home Assistant",
     limit: count(MAX_ENTITIES),
-    beyond: "Values of further devices are not shown.",
+    beyond: "Values of further devices are not published.",
   },
   {
-    what: "Subjects of alerts that are remembered",
+    what: "Subjects of alerts with a problem",
     limit: count(MAX_SUBJECTS),
     beyond: "The oldest is forgotten, and its recovery is not reported.",
   },
 ];
 
-/** What the boat's disk can bring about. */
+/** Limits of the boat's disk. */
 const DISK: readonly FixedLimit[] = [
   {
     what: "Age of the oldest frame of a boat that is not synced to disk",
     limit: `${DEGRADED_SYNC_INTERVALS} times \`-journal-sync-interval\`, then ${ms(UNHEALTHY_MS)}`,
-    beyond: "Health is degraded, then unhealthy, each with an alert; syncing goes on.",
+    beyond: "Health is degraded, then unhealthy, each with an alert; syncing continues.",
   },
   {
     what: "Time that an acknowledgement of a session waits for its frames to be synced to disk",
@@ -281,9 +281,9 @@ const DISK: readonly FixedLimit[] = [
     beyond: "503 with Retry-After; the cursor does not move.",
   },
   {
-    what: "Damaged journal files and blocks that health remembers",
+    what: "Damaged journal files and blocks named by health",
     limit: count(MAX_NAMED_FAULTS),
-    beyond: "The oldest is forgotten; it is in the log.",
+    beyond: "The oldest is no longer named; it is in the log.",
   },
 ];
 

@@ -1,4 +1,4 @@
-import { ACTIVE_MS } from "../src/cloud/instance/machines.ts";
+import { ACTIVE_MS } from "../src/cloud/instance/copy_detector.ts";
 import { MAX_SEARCHED_WINDOWS } from "../src/replication/link/proof.ts";
 import { CLOUD_DEFAULTS } from "../mod.ts";
 import { MAX_OPEN_BACKFILL_FILES } from "../src/cloud/files/backfill_files.ts";
@@ -21,7 +21,7 @@ import { MAX_WARM_UP_FRAMES } from "../src/cloud/replica/warm_up.ts";
 import { MAX_FORMER_RECORDINGS } from "../src/journal/mod.ts";
 import { DIGEST_WINDOW, MAX_WINDOW_DIGESTS } from "../src/journal/digest/window_digest.ts";
 import { MAX_CALLS_PER_CONNECTION } from "../src/replication/grpc/server.ts";
-import { RECEIVE_WINDOW_BYTES } from "../src/replication/grpc/window.ts";
+import { RECEIVE_WINDOW_BYTES } from "../src/replication/grpc/stream.ts";
 import {
   MAX_BATCH_FRAMES,
   MAX_MESSAGE_BYTES,
@@ -33,7 +33,7 @@ import {
 import { MAX_INSTANCE_ID_LENGTH } from "../src/pki/mod.ts";
 import { bytes, count, type FixedLimit, ms } from "./fixed_limit.ts";
 
-/** What a boat can bring about in the cloud, and the cloud at a boat. */
+/** Limits of the replication, in the cloud and on the boat. */
 export const REPLICATION: readonly FixedLimit[] = [
   {
     what: "Bytes of a replication message",
@@ -52,12 +52,12 @@ export const REPLICATION: readonly FixedLimit[] = [
     beyond: "Further calls wait or are refused by HTTP/2.",
   },
   {
-    what: "Bytes on one replication connection that the receiver has not taken",
+    what: "Bytes on one replication connection that the receiver has not read",
     limit: bytes(RECEIVE_WINDOW_BYTES),
     beyond: "The sender waits.",
   },
   {
-    what: "Connections of one boat that have made a handshake",
+    what: "Connections of one boat with a completed handshake",
     limit: count(MAX_PENDING_HANDSHAKES),
     beyond: "The oldest needs another handshake before its next stream.",
   },
@@ -72,7 +72,7 @@ export const REPLICATION: readonly FixedLimit[] = [
     beyond: "The boat waits.",
   },
   {
-    what: "Refused blocks that a boat has not been told of",
+    what: "Refused blocks that have not been reported to the boat",
     limit: count(MAX_REJECTED),
     beyond: "The boat waits.",
   },
@@ -94,7 +94,7 @@ export const REPLICATION: readonly FixedLimit[] = [
   {
     what: "Ranges of one boat that were never used or are lost",
     limit: `${count(MAX_VOID_RANGES)} and ${count(MAX_LOST_RANGES)}`,
-    beyond: "Further ranges stay holes until the boat says them again.",
+    beyond: "Further ranges stay holes until the boat reports them again.",
   },
   {
     what: "Former epochs of one boat that the cloud remembers",
@@ -112,24 +112,24 @@ export const REPLICATION: readonly FixedLimit[] = [
     beyond: "Devices and values of older frames come from the snapshot alone.",
   },
   {
-    what: "Cloud: how long sessions wait at missing frames after the boat has gone",
+    what: "Cloud: how long sessions wait for missing frames after the boat has disconnected",
     limit: ms(CLOUD_DEFAULTS.holeGraceMs),
-    beyond: "The session goes on; a dropped event with backfill: true has the numbers.",
+    beyond: "The session continues; a dropped event with backfill: true has the numbers.",
   },
   {
     what: "Cloud: how long a gap of a connected lplex boat remains after its last block, until its journal has grown",
     limit: ms(PEER_HOLES_WAIT_MS),
-    beyond: "Its live stream is ended, once for the gap: the boat connects again and sends what it has written since.",
+    beyond: "Its live stream is ended, once per gap: the boat reconnects and sends what it has written since.",
   },
   {
     what: "Cloud: newest frames that an lplex boat sends live again after that",
     limit: count(PEER_REPLAY_FRAMES),
-    beyond: "Older frames of its absence remain a gap until the boat connects again for another reason.",
+    beyond: "Older frames remain a gap until the boat reconnects for another reason.",
   },
   {
     what: "Digests of a recording that a boat keeps and sends",
     limit: `${MAX_WINDOW_DIGESTS} windows of ${DIGEST_WINDOW} numbers; blocks below 256 KiB keep one for each 4 KiB`,
-    beyond: "The oldest windows are not compared any more.",
+    beyond: "The oldest windows are no longer compared.",
   },
   {
     what: "Former epochs whose frames a boat offers its cloud",
@@ -137,9 +137,9 @@ export const REPLICATION: readonly FixedLimit[] = [
     beyond: "Older ones stay on the boat until a newer one is deleted there.",
   },
   {
-    what: "Former epochs of one boat that a cloud keeps account of",
+    what: "Former epochs of one boat that a cloud accepts frames of",
     limit: count(MAX_KEPT_FORMER),
-    beyond: "Others are refused, which former_epochs of the boat's status says.",
+    beyond: "Others are refused; see former_epochs in the boat's status.",
   },
   {
     what: "Ranges of one former epoch that a cloud keeps",
@@ -149,12 +149,12 @@ export const REPLICATION: readonly FixedLimit[] = [
   {
     what: "Silence after which another stream of a boat no longer counts as active",
     limit: ms(ACTIVE_MS),
-    beyond: "A boat that lacks the newest frames of the cloud is taken.",
+    beyond: "A boat that lacks the newest frames of the cloud is accepted.",
   },
   {
-    what: "Windows that a boat searches for frames that it can show",
+    what: "Windows that a boat searches for frames that prove its recording",
     limit: count(MAX_SEARCHED_WINDOWS),
-    beyond: "It shows nothing; the cloud decides as for a copy.",
+    beyond: "It proves nothing; the cloud decides as for a copy.",
   },
   {
     what: "Diagnostic events kept of one boat",

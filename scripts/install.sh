@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the portable programs of a release: sh install.sh [-from URL|DIR] [-to DIR] [PROGRAM ...]
-# Everything is checked against the release's SHA256SUMS before anything is put into place. Without names: vbg alone.
+# All files are checked against the release's SHA256SUMS before any is installed. Default program: vbg.
 set -eu
 
 fail() {
@@ -50,7 +50,7 @@ sum() {
 }
 
 mkdir -p -- "$to" || fail "Cannot write to \"$to\""
-# On the same disk as the programs, so that each is put into place as a whole.
+# On the same file system as the programs, so that mv is atomic.
 new=$(mktemp -d "$to/.vbg-install-XXXXXX") || fail "Cannot write to \"$to\": use -to or run as root"
 trap 'rm -rf -- "$new"' EXIT
 trap 'exit 130' INT

@@ -3,7 +3,7 @@ import { cloudOptions } from "../cli/settings/cloud_options.ts";
 import type { Option } from "../cli/settings/options.ts";
 import { FIXED_LIMITS } from "./fixed_limits.ts";
 
-/** What the page shows of an option. */
+/** The part of an option shown on the page. */
 type LimitRow = Pick<Option<unknown>, "name" | "keys" | "help" | "defaultText" | "beyond">;
 
 function row(cells: readonly string[]): string {
@@ -29,7 +29,7 @@ export function limitsPage(): string {
   return [
     "<!-- Printed by scripts/docs.ts from the options tables. Do not edit. -->",
     "# Limits",
-    "Every limit of the servers, and of `vbg` where a boat can reach it: its flag and configuration key, its default, and what happens beyond it. Reaching a limit never ends a server. Only the limits of the journal affect recording, and the journal notes what is missing.",
+    "Every limit of the servers, and of `vbg` where a boat can reach it: its flag and configuration key, its default, and what happens beyond it. Reaching a limit never ends a server. Only the limits of the journal affect recording, and the journal records what is missing.",
     "## vbg-boat",
     settingsTable(Object.values(boatOptions)),
     "## vbg-cloud",

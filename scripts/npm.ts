@@ -9,23 +9,22 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import project from "../deno.json" with { type: "json" };
-import { runProgram } from "./run_program.ts";
-import { runScript, scriptWords } from "./script.ts";
+import { runProgram, runScript, scriptArgs } from "./script.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const ENTRY = "src/client/mod.ts";
-/** The client, and what it takes types from. */
+/** The client, and the folders whose types it uses. */
 const SOURCES = ["src/client", "src/filter", "src/frame"];
 /** The package that the bundle contains. */
 const BUNDLED = "eventsource-parser";
 
-/** Writes the package into a folder, which is made anew. */
+/** Writes the package into a folder, which is replaced. */
 export async function makeNpm(out: string): Promise<void> {
   await Deno.remove(out, { recursive: true }).catch((error) => {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   });
   await Deno.mkdir(out, { recursive: true });
-  // One file without imports: a page loads it as it is.
+  // One file without imports, which a web page can load.
   const flags = ["--quiet", "--frozen", "--platform", "browser", "--format", "esm", "-o", `${out}/client.js`];
   await runProgram(Deno.execPath(), ["bundle", ...flags, ENTRY], { cwd: ROOT });
   await addTypes(out);
@@ -45,7 +44,7 @@ const MANIFEST = {
   exports: { "./client": { types: `./types/${ENTRY.replace(/ts$/, "d.ts")}`, default: "./client.js" } },
 };
 
-/** Adds what TypeScript knows of the client. `deno pack` writes declarations; what else it packs is not used. */
+/** Adds type declarations, which are made by `deno pack`; the rest of its package is not used. */
 async function addTypes(out: string): Promise<void> {
   const stage = await Deno.makeTempDir({ prefix: "vbg_npm_" });
   try {
@@ -74,7 +73,7 @@ function declarationsIn(folder: string): string[] {
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
-    args: scriptWords(),
+    args: scriptArgs(),
     options: { out: { type: "string", default: `${ROOT}dist/npm` } },
   });
   await makeNpm(values.out);

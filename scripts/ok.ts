@@ -1,17 +1,25 @@
-// The gate: formatting, lint, types, documentation of the public faces, publishing dry run, generated files, tests.
-// `--static` leaves the tests out. Ends at the first step that fails.
+// All checks: formatting, lint, types, documentation of the exports, publishing dry run, generated files, tests.
+// `--static` skips the tests. Stops at the first step that fails.
 
-const PUBLIC_FACES = [
+const ENTRY_POINTS = [
   ...["mod.ts", "src/frame/mod.ts", "src/api/journal.ts", "src/api/recordings.ts", "src/pgn/mod.ts"],
-  ...["src/base/mod.ts", "src/client/mod.ts", "src/api/cloud.ts", "src/version.ts"],
+  ...[
+    "src/base/mod.ts",
+    "src/client/mod.ts",
+    "src/api/boat.ts",
+    "src/api/cloud.ts",
+    "src/api/cloud_server.ts",
+    "src/api/simulation.ts",
+    "src/version.ts",
+  ],
   ...["cli/main.ts", "cli/main_boat.ts", "cli/main_cloud.ts"],
 ];
 
 const steps: [name: string, args: string[]][] = [
   ["format", ["fmt", "--check"]],
   ["lint", ["lint"]],
-  ["types", ["check", "."]],
-  ["documentation of exports", ["doc", "--lint", ...PUBLIC_FACES]],
+  ["types", ["check", "--doc", "."]],
+  ["documentation of exports", ["doc", "--lint", ...ENTRY_POINTS]],
   ["packages", ["publish", "--dry-run", "--allow-dirty"]],
   ["generated definitions", ["run", "-A", "scripts/definitions.ts", "--check"]],
   ["generated documentation", ["run", "-A", "scripts/docs.ts", "--check"]],
@@ -31,7 +39,7 @@ async function runLoud(args: string[]): Promise<boolean> {
   return success;
 }
 
-/** Shows what a step printed only when it failed. */
+/** Shows the output of a step only when it failed. */
 async function runQuiet(args: string[]): Promise<boolean> {
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args }).output();
   if (success) return true;

@@ -1,25 +1,31 @@
 import { PERMISSIONS } from "../cli/program/permissions.ts";
 
-/** One of the programs that are handed out. */
-export interface HandedOut {
-  /** What it is called. */
+/** A released program. */
+export interface Program {
+  /** Name of the command. */
   name: string;
-  /** Its file in `cli`. Nothing imports it: in a bundle, what several import has no main module. */
+  /** File in `cli`. Not imported by others: the bundler makes no main module of an imported file. */
   file: string;
-  /** Flags by which the runtime grants it its permissions. */
+  /** Permission flags of the runtime. */
   permissions: readonly string[];
-  /** Other flags for the runtime, in front of the program. */
+  /** Other flags of the runtime. */
   runtimeFlags: readonly string[];
-  /** The client runs everywhere; the servers where CAN buses and certificates are looked after: on Linux. */
+  /** Servers are released for Linux only. */
   isServer: boolean;
 }
 
-/** Fewer, larger collections: frames come in one after the other, and what they leave behind is short-lived. */
-const MANY_FRAMES = ["--v8-flags=--max-semi-space-size=4"];
+/** Size of the young generation, MB: small, because most objects of a frame are short-lived. */
+const SMALL_MEMORY = ["--v8-flags=--max-semi-space-size=4"];
 
-/** Everything that is handed out, by the names that people type. */
-export const PROGRAMS: readonly HandedOut[] = [
-  { name: "vbg-boat", file: "main_boat.ts", permissions: PERMISSIONS.boat, runtimeFlags: MANY_FRAMES, isServer: true },
-  { name: "vbg-cloud", file: "main_cloud.ts", permissions: PERMISSIONS.cloud, runtimeFlags: [], isServer: true },
-  { name: "vbg", file: "main.ts", permissions: PERMISSIONS.vbg, runtimeFlags: [], isServer: false },
+/** All released programs. */
+export const PROGRAMS: readonly Program[] = [
+  { name: "vbg-boat", file: "main_boat.ts", permissions: PERMISSIONS.boat, runtimeFlags: SMALL_MEMORY, isServer: true },
+  {
+    name: "vbg-cloud",
+    file: "main_cloud.ts",
+    permissions: PERMISSIONS.cloud,
+    runtimeFlags: SMALL_MEMORY,
+    isServer: true,
+  },
+  { name: "vbg", file: "main.ts", permissions: PERMISSIONS.vbg, runtimeFlags: SMALL_MEMORY, isServer: false },
 ];

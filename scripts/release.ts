@@ -1,8 +1,8 @@
 /**
  * Writes a release into a directory: `deno task release (-key FINGERPRINT | -unsigned) [-out DIR] [-earlier DIR]`.
  *
- * In it: the portable programs, an apt repository with the Debian packages, manual pages, the list of parts, the install
- * script, and the sums of all of them (SHA256SUMS), signed with a GnuPG key, now or by `sign.sh` on another machine.
+ * It contains the portable programs, an apt repository with the Debian packages, manual pages, the SBOM, the install
+ * script, and the checksums of all files (SHA256SUMS), signed with a GnuPG key, now or by `sign.sh` on another machine.
  *
  * @module
  */
@@ -15,30 +15,29 @@ import { writeManPages } from "./man.ts";
 import { keepEarlier, POOL, writeAptIndexes } from "./release/apt_repository.ts";
 import { makeSbom } from "./release/sbom.ts";
 import { writeSums } from "./release/sums.ts";
-import { runProgram } from "./run_program.ts";
 import { type Architecture, ARCHITECTURES, fetchRuntime } from "./runtime.ts";
-import { runScript, scriptWords } from "./script.ts";
+import { runProgram, runScript, scriptArgs } from "./script.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const SIGN = "sign.sh";
 
-/** How a release is made. */
+/** Options of {@linkcode makeRelease}. */
 export interface ReleaseOptions {
-  /** The Deno that programs and packages bring along, for each architecture. */
+  /** Path of the Deno included in programs and packages, for each architecture. */
   runtimes: Readonly<Record<Architecture, string>>;
-  /** How small: `best` for others, `fast` for a try. */
+  /** Compression: `best` for a release, `fast` for tests. */
   packing: "best" | "fast";
-  /** The release before, whose packages stay installable. */
+  /** Folder of the previous release, whose packages stay installable. */
   earlier?: string | undefined;
-  /** Fingerprint of the key that signs; undefined: signed later. */
+  /** Fingerprint of the signing key; undefined: signed later. */
   key?: string | undefined;
   now: Date;
 }
 
 /**
- * Writes a release into a directory that is empty, or made. Answers the names of its files.
+ * Writes a release into an empty directory, which is created if necessary. Returns the names of its files.
  *
- * @throws {Error} with words for people
+ * @throws {Error} the directory is not empty, or a program that is run failed
  */
 export async function makeRelease(
   out: string,
@@ -46,7 +45,7 @@ export async function makeRelease(
 ): Promise<string[]> {
   await Deno.mkdir(out, { recursive: true });
   for await (const { name } of Deno.readDir(out)) {
-    throw new Error(`Cannot write the release: "${out}" has "${name}" in it`);
+    throw new Error(`Cannot write the release: "${out}" is not empty, it contains "${name}"`);
   }
   const apt = `${out}/apt`;
   for (const arch of ["amd64", "arm64"] as const) {
@@ -68,14 +67,14 @@ export async function makeRelease(
   return names;
 }
 
-/** Signs the sums and the index of packages of a release, and puts the public key beside them. */
+/** Signs the checksums and the package index of a release, and adds the public key. */
 export async function signRelease(out: string, key: string): Promise<void> {
   await runProgram("sh", [`${ROOT}scripts/release/${SIGN}`, key, out]);
 }
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
-    args: scriptWords(),
+    args: scriptArgs(),
     options: {
       out: { type: "string", default: `${ROOT}dist/release` },
       earlier: { type: "string" },
@@ -87,8 +86,8 @@ async function main(): Promise<void> {
   if ((key === undefined) !== unsigned) {
     throw new Error("Expected either -key FINGERPRINT of a GnuPG key, or -unsigned to sign later with sign.sh");
   }
-  const kept = `${ROOT}dist/runtime`;
-  const runtimes = { amd64: await fetchRuntime("amd64", kept), arm64: await fetchRuntime("arm64", kept) };
+  const cache = `${ROOT}dist/runtime`;
+  const runtimes = { amd64: await fetchRuntime("amd64", cache), arm64: await fetchRuntime("arm64", cache) };
   const names = await makeRelease(out, { runtimes, packing: "best", earlier, key, now: new Date() });
   for (const name of names) console.log(`${out}/${name}`);
 }

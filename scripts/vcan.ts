@@ -2,9 +2,9 @@
 /**
  * Runs a command where the CAN interfaces `vcan0` and `vcan1` exist and are up, and exits with its status.
  *
- * Where the machine's own kernel knows vcan, the interfaces are made there (and removed after, if they were not there
- * before). Elsewhere the command runs inside user-mode Linux: a whole Linux kernel as an ordinary program, on this
- * machine's own files, as root, with one slow processor. Nothing that is timed in there means anything.
+ * If the machine's kernel supports vcan, the interfaces are created there, and removed afterwards unless they existed
+ * before. Otherwise the command runs in user-mode Linux: a Linux kernel as an ordinary program, with this machine's files,
+ * as root, on one slow processor. Times measured there mean nothing.
  *
  * ```sh
  * deno run -A scripts/vcan.ts [--timeout-s=600] [--memory-mib=2048] [--] COMMAND ARGS…
@@ -14,11 +14,11 @@
  */
 import { join } from "node:path";
 
-/** Interfaces that the command finds. */
+/** Interfaces for the command. */
 const INTERFACES = ["vcan0", "vcan1"];
-/** Name of an interface that is made and removed to see whether this kernel can. */
+/** Interface that is created and removed to check whether the kernel supports vcan. */
 const PROBE_INTERFACE = "vbgprobe0";
-/** Modules in the order of their dependencies; the last lets a test slow a bus down with tc(8). */
+/** Modules in the order of their dependencies; the last is for tests that slow down a bus with tc(8). */
 const MODULES = [
   "net/can/can",
   "net/can/can-raw",
@@ -26,17 +26,20 @@ const MODULES = [
   "drivers/net/can/vcan",
   "net/sched/sch_tbf",
 ];
-/** What the command gets of this environment, besides everything that starts with VBG_. */
-const PASSED_VARIABLES = ["HOME", "PATH", "DENO_DIR", "NODE_PATH", "NO_COLOR", "LANG", "USER"];
+/** Environment variables passed to the command, besides those that start with VBG_. */
+const PASSED_VARIABLES = ["HOME", "PATH", "NODE_PATH", "NO_COLOR", "LANG", "USER"];
 const PASSED_PREFIX = "VBG_";
+/** Folders of Deno's cache that the command shares with this machine, and where its own cache is. */
+const SHARED_CACHE = ["dl", "gen", "npm", "remote"];
+const OWN_CACHE = "/run/deno";
 const APT_COMMAND = "apt-get install user-mode-linux can-utils kmod iproute2";
 const DEFAULT_TIMEOUT_S = 900;
 const DEFAULT_MEMORY_MIB = 2048;
-/** Exit status after a timeout, as timeout(1) has it. */
+/** Exit status after a timeout, as of timeout(1). */
 const TIMEOUT_STATUS = 124;
-/** Exit status when there is nowhere to run, as the shell has it for a missing command. */
+/** Exit status when vcan is unavailable, as of the shell for a missing command. */
 const UNAVAILABLE_STATUS = 127;
-/** Lines of the kernel's console that are shown when it ended without a status. */
+/** Lines of the kernel's console shown when it ended without a status. */
 const CONSOLE_TAIL_LINES = 20;
 
 interface Settings {
@@ -45,7 +48,7 @@ interface Settings {
   memoryMib: number;
 }
 
-/** The kernel that runs inside cannot be started, or ended early; the message says what to do. */
+/** User-mode Linux cannot be started, or ended early; the message says what to do. */
 class VcanError extends Error {
   override name = "VcanError";
 }
@@ -72,7 +75,7 @@ function parse(args: string[]): Settings {
   return settings;
 }
 
-/** Runs `ip` and says whether it succeeded. */
+/** Runs `ip`; returns whether it succeeded. */
 async function ip(...args: string[]): Promise<boolean> {
   try {
     return (await new Deno.Command("ip", { args, stdout: "null", stderr: "null" }).output()).success;
@@ -87,7 +90,7 @@ async function isUp(name: string): Promise<boolean> {
   return (Number(flags.trim()) & 1) === 1;
 }
 
-/** Makes the interfaces on this machine's kernel. Returns those it made, or nothing when this kernel cannot. */
+/** Creates the interfaces in this machine's kernel. Returns those created; undefined if the kernel has no vcan. */
 async function prepareNative(): Promise<string[] | undefined> {
   if ((await Promise.all(INTERFACES.map(isUp))).every(Boolean)) return [];
   if (!await ip("link", "add", "dev", PROBE_INTERFACE, "type", "vcan")) return undefined;
@@ -109,7 +112,7 @@ async function runNative({ command, timeoutS }: Settings, made: string[]): Promi
   }
 }
 
-/** Runs a program to its end, or kills it: at the time limit, or when this program is told to end. */
+/** Runs a program. Kills it at the time limit, or when this program receives SIGTERM or SIGINT. */
 async function runChild(
   command: Deno.Command,
   { timeoutS, copy, kill = (pid) => Deno.kill(pid, "SIGTERM") }: {
@@ -150,9 +153,17 @@ function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
+/** Cache directory of this machine's Deno. */
+function denoCache(): string {
+  const { DENO_DIR, XDG_CACHE_HOME, HOME = "/root" } = Deno.env.toObject();
+  return DENO_DIR ?? join(XDG_CACHE_HOME ?? join(HOME, ".cache"), "deno");
+}
+
 /**
- * What the kernel starts as process 1. The command's output goes to two terminals of its own, in raw mode, so that
- * nothing of the kernel's console gets between; `cat` stands between so that the command does not see a terminal.
+ * Script that the kernel starts as process 1. The command's output goes through two terminals in raw mode, separate from
+ * the kernel's console; `cat` copies it, so that the command does not write to a terminal.
+ * Deno inside has its own databases: file locks do not work across hostfs, so SQLite inside would truncate files that a
+ * Deno outside has mapped, which then dies of SIGBUS.
  */
 function initScript(folder: string, { command }: Settings): string {
   const variables = Object.entries(Deno.env.toObject())
@@ -173,10 +184,13 @@ ${INTERFACES.map((name) => `ip link add dev ${name} type vcan && ip link set ${n
 stty -F /dev/tty1 raw -echo
 stty -F /dev/tty2 raw -echo
 mkfifo /run/out /run/err
+mkdir ${OWN_CACHE}
+${SHARED_CACHE.map((name) => `ln -s ${quote(join(denoCache(), name))} ${OWN_CACHE}/${name}`).join("\n")}
 cat </run/out >/dev/tty1 & out=$!
 cat </run/err >/dev/tty2 & err=$!
 export HOME=/root
 ${variables.join("\n")}
+export DENO_DIR=${OWN_CACHE}
 (cd ${quote(Deno.cwd())} && exec ${command.map(quote).join(" ")}) </dev/null >/run/out 2>/run/err
 status=$?
 wait $out $err
@@ -194,7 +208,7 @@ async function runInside(settings: Settings): Promise<number> {
     const init = join(folder, "init.sh");
     await Deno.writeTextFile(init, initScript(folder, settings), { mode: 0o755 });
     const console_ = join(folder, "console");
-    // The shell moves this program's streams to 3 and 4: the kernel prints on 1 and 2 before any console option counts.
+    // The shell moves the streams to 3 and 4: the kernel prints to 1 and 2 before it reads the console options.
     const command = new Deno.Command("sh", {
       args: [
         "-c",
@@ -233,7 +247,7 @@ async function runInside(settings: Settings): Promise<number> {
   }
 }
 
-/** The kernel's main process leaves its helpers behind when it is killed alone; it has made a process group of its own. */
+/** Kills the kernel's process group: helpers of the main process would survive it. */
 function killKernel(pid: number): void {
   try {
     Deno.kill(-pid, "SIGKILL");
@@ -242,7 +256,7 @@ function killKernel(pid: number): void {
   }
 }
 
-/** Copies live. Not pipeTo, which would close our own stream. */
+/** Copies a stream. `pipeTo` would close our own stream. */
 async function forward(from: ReadableStream<Uint8Array>, to: { writeSync(bytes: Uint8Array): number }): Promise<void> {
   for await (const chunk of from) {
     for (let at = 0; at < chunk.length;) at += to.writeSync(chunk.subarray(at));

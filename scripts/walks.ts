@@ -9,26 +9,25 @@
  */
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
-import { runProgram } from "./run_program.ts";
-import { runScript, scriptWords } from "./script.ts";
+import { runProgram, runScript, scriptArgs } from "./script.ts";
 import { InspectedProgram } from "./walks/inspected.ts";
 
 const MEASUREMENTS = 10;
 const WARM_UP_FRAMES = 300;
 const WARM_UP_PAUSE_MS = 10;
-/** Address claims, discovery and the first connection to the cloud are over by then. */
+/** Time for address claims, discovery and the first connection to the cloud. */
 const SETTLE_MS = 5000;
-/** Longest pause between two measurements; random, so that no timer falls into all of them. */
+/** Longest pause between two measurements; random, so that no timer is part of all measurements. */
 const PAUSE_MS = 1000;
 const POLL_MS = 100;
-/** The servers return from the calls that wrote to the client. */
+/** Time for the servers to return from the calls that wrote to the client. */
 const RETURN_MS = 20;
 const ARRIVAL_MS = 30_000;
 const BOAT = "aurora";
 const HOST = "127.0.0.1";
 
-/** A checkout that is measured, and a folder for its state. */
-interface Place {
+/** A checkout to be measured, and a folder for its state. */
+interface Setup {
   root: URL;
   folder: string;
 }
@@ -36,7 +35,7 @@ interface Place {
 /** Files that execute on one path, by path. */
 type Path = readonly string[];
 
-/** The far end of a boat's bus: a Yacht Devices gateway that sends one frame at a time. */
+/** A Yacht Devices gateway that sends one frame at a time to a boat. */
 class Gateway implements Disposable {
   readonly #listener = Deno.listen({ hostname: HOST, port: 0 });
   readonly #connection: Promise<Deno.TcpConn> = this.#listener.accept();
@@ -71,7 +70,7 @@ class Reader implements AsyncDisposable {
     this.#reader = body.pipeThrough(new TextDecoderStream()).getReader();
   }
 
-  /** Asks until the server knows the boat. */
+  /** Repeats the request until the server knows the boat. */
   static async open(url: string, client?: Deno.HttpClient): Promise<Reader> {
     for (const endMs = performance.now() + ARRIVAL_MS;; await pause(POLL_MS)) {
       const reply = await fetch(url, client && { client });
@@ -101,13 +100,13 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-function wordsOf(args: Record<string, string>): string[] {
+function flagsOf(args: Record<string, string>): string[] {
   return Object.entries(args).flatMap(([name, value]) => [`-${name}`, value]);
 }
 
 /** Starts a boat whose bus is the gateway. */
 async function startBoat(
-  { root, folder }: Place,
+  { root, folder }: Setup,
   gateway: Gateway,
   args: Record<string, string>,
 ): Promise<{ boat: InspectedProgram; url: string }> {
@@ -115,7 +114,7 @@ async function startBoat(
   const boat = await InspectedProgram.start("boat", {
     root,
     folder,
-    args: ["-mdns=false", ...wordsOf({ ...own, ...args })],
+    args: ["-mdns=false", ...flagsOf({ ...own, ...args })],
   });
   const [, url = ""] = await boat.logged(/"url":"([^"]+)"/);
   return { boat, url };
@@ -147,9 +146,9 @@ async function warmUp(gateway: Gateway, reader: Reader): Promise<void> {
 }
 
 /** Gateway → boat → event stream; and a request for history at the same boat. */
-async function measureBoat(place: Place): Promise<Record<string, Path>> {
+async function measureBoat(setup: Setup): Promise<Record<string, Path>> {
   using gateway = new Gateway();
-  const { boat, url } = await startBoat(place, gateway, {});
+  const { boat, url } = await startBoat(setup, gateway, {});
   await using _boat = boat;
   await using reader = await Reader.open(`${url}/events`);
   await warmUp(gateway, reader);
@@ -158,11 +157,11 @@ async function measureBoat(place: Place): Promise<Record<string, Path>> {
 }
 
 /** One request for history at a boat with a journal. */
-async function measureHistory(place: Place): Promise<Record<string, Path>> {
+async function measureHistory(setup: Setup): Promise<Record<string, Path>> {
   using gateway = new Gateway();
   const from = new Date(Date.now() - 60_000).toISOString();
-  const { boat, url } = await startBoat(place, gateway, {
-    "journal-dir": `${place.folder}/journal`,
+  const { boat, url } = await startBoat(setup, gateway, {
+    "journal-dir": `${setup.folder}/journal`,
     "journal-block-size": "4096",
   });
   await using _boat = boat;
@@ -180,7 +179,7 @@ async function measureHistory(place: Place): Promise<Record<string, Path>> {
 }
 
 /** Gateway → boat → cloud → event stream at the cloud. */
-async function measureCloud({ root, folder }: Place): Promise<Record<string, Path>> {
+async function measureCloud({ root, folder }: Setup): Promise<Record<string, Path>> {
   const certificates = `${folder}/ca`;
   const ca = (...words: string[]) =>
     runProgram(Deno.execPath(), ["run", "-A", "-q", "--no-check", new URL("cli/cloud.ts", root).href, "ca", ...words]);
@@ -189,7 +188,7 @@ async function measureCloud({ root, folder }: Place): Promise<Record<string, Pat
   await ca("issue", "-ca-dir", certificates, BOAT);
   const server = `${certificates}/server`;
   const tls = { "tls-cert": `${server}/cert.pem`, "tls-key": `${server}/key.pem`, "tls-client-ca": `${server}/ca.pem` };
-  const args = wordsOf({ listen: `${HOST}:0`, "data-dir": `${folder}/cloud`, ...tls });
+  const args = flagsOf({ listen: `${HOST}:0`, "data-dir": `${folder}/cloud`, ...tls });
   await using cloud = await InspectedProgram.start("cloud", { root, folder, args });
   const [, url = "", port = ""] = await cloud.logged(/"url":"(https:[^"]+:(\d+))"/);
   using gateway = new Gateway();
@@ -211,7 +210,7 @@ async function measureCloud({ root, folder }: Place): Promise<Record<string, Pat
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ args: scriptWords(), options: { root: { type: "string", default: "." } } });
+  const { values } = parseArgs({ args: scriptArgs(), options: { root: { type: "string", default: "." } } });
   const root = pathToFileURL(`${await Deno.realPath(values.root)}/`);
   for (const one of [measureBoat, measureCloud, measureHistory]) {
     const folder = await Deno.makeTempDir({ prefix: "vbg_walks_" });

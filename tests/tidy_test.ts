@@ -11,6 +11,7 @@ import {
   importCycles,
   sharedPackages,
 } from "./support/tidy_imports.ts";
+import { LOADED_BY_ADDRESS } from "../scripts/compile/bundle.ts";
 import { type Rule, RULES } from "./support/tidy_rules.ts";
 
 const ROOT = new URL("../", import.meta.url);
@@ -205,3 +206,11 @@ Deno.test("tidy looks at the whole repository", READ, () => {
 async function pathExists(place: URL): Promise<boolean> {
   return await Deno.stat(place).then(() => true, () => false);
 }
+
+Deno.test("tidy: every file that a program loads by its address is handed out with it", READ, () => {
+  const found = sourcesOfRepository().filter(({ path }) => /^(src|cli)\//.test(path)).flatMap(({ path, text }) =>
+    [...text.matchAll(/new URL\("\.\/([\w/]+\.ts)", import\.meta\.url\)/g)]
+      .map(([, name]) => `${path.slice(0, path.lastIndexOf("/"))}/${name}`)
+  );
+  assert.deepEqual(new Set(found), new Set(LOADED_BY_ADDRESS));
+});

@@ -1,74 +1,77 @@
 import type { Fetch } from "@vessel/gateway/client";
 
-/** Where a boat can be asked now. */
-export interface ServerPlace {
+/** Where requests for a boat go. */
+export interface ServerAddress {
   /** For people. */
   label: string;
-  /** Base address of the boat's paths, without a slash at its end. */
+  /** Base URL of the boat's routes, without a slash at its end. */
   url: string;
-  /** The server's own paths: the same, or of a cloud its root. */
+  /** Base URL of the server's own routes: the same, or the root of a cloud. */
   root: string;
   token: string | undefined;
-  /** It was found on this machine, without anybody having named it. */
+  /** The server was found on this machine; the user named none. */
   isLocal?: boolean;
 }
 
-/** Paths that a cloud has once, not for each boat. */
+/** Routes that a cloud has once, not for each boat. */
 const ROOT_PATHS = /^\/pgns(?:[/?]|$)/;
-/** Requests whose answer goes on for ever: after the first, each means that the one before was lost. */
+/** Streams: a second request means that the first connection was lost. */
 const STREAM_PATHS = /\/events(?:\?|$)/;
 
-/** Address of a boat in a cloud as a place. */
-export function cloudPlace(cloud: string, { name, token }: { name: string; token: string | undefined }): ServerPlace {
-  const place = placeOf(cloud, { token });
+/** Address of a boat in a cloud. */
+export function cloudBoatAddress(
+  cloud: string,
+  { name, token }: { name: string; token: string | undefined },
+): ServerAddress {
+  const address = serverAddressOf(cloud, { token });
   const label = `${name} in the cloud`;
-  if (place.root !== place.url) return { ...place, label };
-  return { ...place, label, url: `${place.root}/instances/${encodeURIComponent(name)}` };
+  if (address.root !== address.url) return { ...address, label };
+  return { ...address, label, url: `${address.root}/instances/${encodeURIComponent(name)}` };
 }
 
-/** An address that was given as a place: that of a boat server, or of a boat in a cloud (`…/instances/ID`). */
-export function placeOf(address: string, { token }: { token: string | undefined }): ServerPlace {
+/** Splits the URL of a boat server, or of a boat in a cloud (`…/instances/ID`). */
+export function serverAddressOf(address: string, { token }: { token: string | undefined }): ServerAddress {
   const url = address.replace(/\/+$/, "");
   const [, root = url] = /^(.*)\/instances\/[^/]+$/.exec(url) ?? [];
   return { label: url, url, root, token };
 }
 
 /**
- * The requests of one client, sent to wherever its boat is: it is looked for again when it could not be reached, and
- * when a stream is begun again. So a client keeps its place while the boat's address changes or its cloud stands in.
+ * Sends the requests of one client to the boat's current address. After a failed request, and before a stream is
+ * resumed, it searches for the boat again: its address may have changed, or only its cloud may be reachable.
  */
 export class BoatAddresses {
-  /** What the client takes for the server's address. */
+  /** The base URL that the client is created with; requests are sent to the current one. */
   readonly base: string;
-  readonly #find: () => Promise<ServerPlace>;
+  readonly #find: () => Promise<ServerAddress>;
   readonly #fetch: Fetch;
-  #place: ServerPlace;
+  #current: ServerAddress;
   #isLost = false;
-  #looking: Promise<ServerPlace> | undefined;
+  #search: Promise<ServerAddress> | undefined;
   #streams = 0;
 
   /** @param find searches for the boat; its errors become failed requests */
   constructor(
-    find: () => Promise<ServerPlace>,
-    { first, fetch: given }: { first: ServerPlace; fetch?: Fetch | undefined },
+    find: () => Promise<ServerAddress>,
+    { first, fetch: given }: { first: ServerAddress; fetch?: Fetch | undefined },
   ) {
     this.#find = find;
-    this.#place = first;
+    this.#current = first;
     this.base = first.url;
     this.#fetch = given ?? ((...request) => fetch(...request));
   }
 
   /** The server that gets the requests. */
-  get current(): ServerPlace {
-    return this.#place;
+  get current(): ServerAddress {
+    return this.#current;
   }
 
   /** Sends a request of the client. */
   readonly fetch: Fetch = async (address, init) => {
     const path = address.slice(this.base.length);
-    const isAgain = STREAM_PATHS.test(path) && this.#streams++ > 0;
-    if (this.#isLost || isAgain) await this.#pollServer();
-    const { url, root, token } = this.#place;
+    const isResumed = STREAM_PATHS.test(path) && this.#streams++ > 0;
+    if (this.#isLost || isResumed) await this.#searchAgain();
+    const { url, root, token } = this.#current;
     const headers = new Headers(init.headers);
     if (token !== undefined) headers.set("Authorization", `Bearer ${token}`);
     try {
@@ -80,9 +83,9 @@ export class BoatAddresses {
   };
 
   /** One search at a time, shared by all requests. */
-  async #pollServer(): Promise<void> {
-    this.#looking ??= this.#find().finally(() => this.#looking = undefined);
-    this.#place = await this.#looking;
+  async #searchAgain(): Promise<void> {
+    this.#search ??= this.#find().finally(() => this.#search = undefined);
+    this.#current = await this.#search;
     this.#isLost = false;
   }
 }

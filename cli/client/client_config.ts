@@ -1,42 +1,42 @@
 import { errorText, parseDuration } from "@vessel/gateway/base";
 import { readName } from "@vessel/gateway/frame";
-import { isToken } from "./client_options.ts";
-import { readHocon } from "../settings/hocon.ts";
+import { SettingsError } from "../program/program.ts";
+import { HoconError, readHocon } from "../settings/hocon.ts";
 import { nearest } from "../settings/nearest.ts";
 import type { Environment } from "../settings/options.ts";
-import { SettingsError } from "../program/program.ts";
+import { isToken } from "./client_options.ts";
 
-/** Frames that are never shown. */
+/** Frames that no command shows. */
 export interface Exclusions {
   pgns: readonly number[];
-  /** NAMEs, as they were written. */
+  /** NAMEs in hexadecimal, as written. */
   names: readonly string[];
 }
 
-/** A boat of the configuration. It has at least one of `mdns` and `cloud`. */
+/** A boat of the configuration, with at least one of `mdns` and `cloud`. */
 export interface ConfiguredBoat {
   /** Instance name on the network. */
   mdns: string | undefined;
-  /** Address in a cloud: `https://cloud.example.com/instances/aurora`; without `/instances/…` the boat's name follows. */
+  /** URL in a cloud, `https://cloud.example.com/instances/aurora`, or that of the cloud: then `/instances/NAME` is added. */
   cloud: string | undefined;
-  /** For both. */
+  /** For the boat's server and for its cloud. */
   token: string | undefined;
   exclude: Exclusions;
 }
 
-/** What `vbg.conf` says. */
+/** Contents of `vbg.conf`. */
 export interface ClientConfig {
-  /** Where it was read; undefined: there is none. */
+  /** Path of the file; undefined if there is none. */
   path: string | undefined;
   defaultBoat: string | undefined;
-  /** How long boats are looked for on the network, milliseconds. */
+  /** Time of a search for boats on the network, milliseconds. */
   mdnsTimeoutMs: number | undefined;
-  /** For every boat. */
+  /** For all boats. */
   exclude: Exclusions;
   boats: ReadonlyMap<string, ConfiguredBoat>;
 }
 
-/** The configuration cannot be used: exit code 2. */
+/** The configuration file cannot be used: exit code 2. */
 export class ClientConfigError extends SettingsError {}
 
 type Section = Record<string, unknown>;
@@ -45,7 +45,7 @@ const KEYS = ["boats", "default-boat", "exclude-name", "exclude-pgn", "mdns-time
 const BOAT_KEYS = ["cloud", "exclude-name", "exclude-pgn", "mdns", "token"];
 const MAX_PGN = 0x3ffff;
 
-/** A configuration that says nothing. */
+/** The configuration without a file. */
 export const EMPTY_CONFIG: ClientConfig = {
   path: undefined,
   defaultBoat: undefined,
@@ -54,35 +54,35 @@ export const EMPTY_CONFIG: ClientConfig = {
   boats: new Map(),
 };
 
-/** Where the configuration is looked for when nothing names one. */
-export function clientConfigPlace({ XDG_CONFIG_HOME, HOME, APPDATA }: Environment): string | undefined {
+/** Path of the configuration without `-config`; undefined if the environment names no home directory. */
+export function defaultConfigPath({ XDG_CONFIG_HOME, HOME, APPDATA }: Environment): string | undefined {
   const folder = XDG_CONFIG_HOME || (HOME ? `${HOME}/.config` : APPDATA);
   return folder ? `${folder}/vbg/vbg.conf` : undefined;
 }
 
 /**
- * Reads the client's configuration. One that was not named (`path`) need not be there.
+ * Reads the client's configuration. The file may be missing unless `path` names it.
  *
- * @throws {ClientConfigError} it cannot be read, or says something that cannot be used
+ * @throws {ClientConfigError} it cannot be read, or a value cannot be used
  */
 export async function loadClientConfig(
   { path, environment }: { path: string | undefined; environment: Environment },
 ): Promise<ClientConfig> {
-  const place = path ?? clientConfigPlace(environment);
-  if (place === undefined) return EMPTY_CONFIG;
+  const file = path ?? defaultConfigPath(environment);
+  if (file === undefined) return EMPTY_CONFIG;
   try {
-    await Deno.stat(place);
-    return readClientConfig(await readHocon(place), place);
+    await Deno.stat(file);
+    return readClientConfig(await readHocon(file), file);
   } catch (error) {
     if (path === undefined && error instanceof Deno.errors.NotFound) return EMPTY_CONFIG;
-    if (error instanceof Deno.errors.NotFound) throw new ClientConfigError(`config file not found: ${place}`);
-    const isTold = error instanceof ClientConfigError || (error instanceof Error && error.name === "HoconError");
+    if (error instanceof Deno.errors.NotFound) throw new ClientConfigError(`config file not found: ${file}`);
+    const namesFile = error instanceof ClientConfigError || error instanceof HoconError;
     const why = errorText(error);
-    throw new ClientConfigError(isTold ? why : `Cannot read config file "${place}": ${why}`, { cause: error });
+    throw new ClientConfigError(namesFile ? why : `Cannot read config file "${file}": ${why}`, { cause: error });
   }
 }
 
-/** Checks what a parser made of the file. @throws {ClientConfigError} */
+/** Reads the parsed file. @throws {ClientConfigError} */
 export function readClientConfig(tree: unknown, path: string): ClientConfig {
   const fail = (what: string): never => {
     throw new ClientConfigError(`Cannot use config file "${path}": ${what}`);
@@ -100,7 +100,7 @@ export function readClientConfig(tree: unknown, path: string): ClientConfig {
     if (cloud !== undefined && !isHttpUrl(cloud)) {
       fail(`${prefix}cloud is "${cloud}": expected an address such as https://cloud.example.com`);
     }
-    if (token !== undefined && !isToken(token)) fail(`${prefix}token cannot be one: expected ASCII without spaces`);
+    if (token !== undefined && !isToken(token)) fail(`${prefix}token cannot be used: expected ASCII without spaces`);
     return [name, { mdns, cloud, token, exclude: exclusionsOf(boat, { prefix, fail }) }];
   });
   const timeout = textOf(root["mdns-timeout"], { key: "mdns-timeout", fail });
@@ -116,8 +116,8 @@ export function readClientConfig(tree: unknown, path: string): ClientConfig {
 type Fail = (what: string) => never;
 
 function checkKeys(section: Section, { known, prefix, fail }: { known: string[]; prefix: string; fail: Fail }): void {
-  const strange = Object.keys(section).find((key) => !known.includes(key));
-  if (strange !== undefined) fail(`unknown key "${prefix}${strange}": did you mean "${nearest(strange, known)}"?`);
+  const unknown = Object.keys(section).find((key) => !known.includes(key));
+  if (unknown !== undefined) fail(`unknown key "${prefix}${unknown}": did you mean "${nearest(unknown, known)}"?`);
 }
 
 function exclusionsOf(section: Section, { prefix, fail }: { prefix: string; fail: Fail }): Exclusions {

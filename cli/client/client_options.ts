@@ -1,203 +1,175 @@
 import type { Filter } from "@vessel/gateway";
 import { readName } from "@vessel/gateway/frame";
-import type { ProgramSettings } from "../settings/common_options.ts";
-import { boolean, duration, list, optional, text } from "../settings/option_types.ts";
-import { doubtManufacturers } from "../settings/filter_names.ts";
-import type { Check, Option, Options } from "../settings/options.ts";
+import { UNIT_SYSTEMS, type UnitSystem } from "@vessel/gateway/units";
 import type { Output } from "../program/terminal.ts";
+import type { ProgramSettings } from "../settings/common_options.ts";
+import { doubtManufacturers } from "../settings/filter_names.ts";
+import { flagGroup, optional } from "../settings/option_types.ts";
+import { type Check, type Option, refuse, type SettingsOf, warn } from "../settings/options.ts";
 
-/** Which server is asked; see `chooseServer`. */
-export interface ServerChoice {
-  /** Address of a server. */
-  server: string | undefined;
-  /** Name of a boat. */
-  boat: string | undefined;
-  token: string | undefined;
-  /** Ask the boat's cloud, and not the boat. */
-  cloud: boolean;
-  /** Path of the client's configuration; undefined: the usual place. */
-  config: string | undefined;
-  /** How long boats are looked for; undefined: as the configuration says, else 2 s. */
-  mdnsTimeoutMs: number | undefined;
-}
-
-/** What is reported beside the answer. */
-export interface StatusChoice {
-  /** No connections, retries or progress. */
-  quiet: boolean;
-}
-
-/** How the answer looks. */
-export interface OutputChoice {
-  /** JSON or not; undefined: when it is not for a terminal. */
-  json: boolean | undefined;
-}
-
-/** Which frames, as they were asked for. */
-export interface FilterChoice {
-  pgn: readonly string[];
-  excludePgn: readonly string[];
-  manufacturer: readonly string[];
-  instance: readonly string[];
-  name: readonly string[];
-  excludeName: readonly string[];
-  bus: readonly string[];
-}
-
-/** Settings of every command that asks a server. */
-export interface ClientSettings extends ProgramSettings, ServerChoice, StatusChoice, OutputChoice {}
-
-const SERVER = "Server";
-const FILTER = "Frames";
-const OUTPUT = "Output";
+const server = flagGroup("Server");
+const frames = flagGroup("Frames");
+const output = flagGroup("Output");
 const MAX_PGN = 0x3ffff;
 const MAX_INSTANCE = 252;
 const MAX_MDNS_TIMEOUT_MS = 60_000;
-/** What the command line alone gives. */
-const here = { key: [], environment: false } as const;
 
-/** Rows of ServerChoice and StatusChoice. */
-export function serverOptions(): Options<ServerChoice & StatusChoice> {
-  const group = SERVER;
-  return {
-    server: withScheme(optional(text({
-      name: "server",
-      ...here,
-      placeholder: "URL",
-      default: "",
-      help:
-        "Address of the server: boat.local:8089, or https://cloud.example.com/instances/ID. Without https:// it is " +
-        "http://.",
-      group,
-      validate: checkServer,
-    }))),
-    boat: optional(text({
-      name: "boat",
-      ...here,
-      placeholder: "NAME",
-      default: "",
-      help:
-        "Boat of the configuration, or name of a boat server on the network: it is looked for there first, then in " +
-        "the cloud that the configuration names. Without -server and -boat: VBG_BOAT, else default-boat of the " +
-        "configuration, else its only boat, else the only server on the network, else a server of this machine on " +
-        "port 8089 or 8080.",
-      group,
-    })),
-    cloud: boolean({
-      name: "cloud",
-      ...here,
-      default: false,
-      help: "Ask the cloud of the boat, and do not look for it on the network.",
-      group,
-    }),
-    token: optional(text({
-      name: "token",
-      key: [],
-      placeholder: "TOKEN",
-      default: "",
-      help: "Access token, where the server wants one. VBG_TOKEN keeps it out of the list of processes.",
-      group,
-      secret: true,
-      validate: (value) => isToken(value) ? undefined : "Cannot use the token: expected ASCII without spaces",
-    })),
-    config: optional(text({
-      name: "config",
-      key: [],
-      placeholder: "PATH",
-      default: "",
-      help: "Configuration file (HOCON). Without it: ~/.config/vbg/vbg.conf, when it is there.",
-      group,
-    })),
-    mdnsTimeoutMs: optional(duration({
-      name: "mdns-timeout",
-      key: [],
-      default: 2000,
-      minMs: 1,
-      maxMs: MAX_MDNS_TIMEOUT_MS,
-      help: "How long boats are looked for on the network. Without it: mdns-timeout of the configuration, else 2 s.",
-      group,
-    })),
-    quiet: boolean({
-      name: "quiet",
-      ...here,
-      default: false,
-      help:
-        "Report no connections, retries or progress on standard error; failures and missing frames are still reported.",
-      group: OUTPUT,
-    }),
-  };
-}
+/** Options of the choice of a server (see `chooseServer`), and of what is reported about it. */
+export const serverOptions = {
+  server: withScheme(optional(server.text({
+    name: "server",
+    placeholder: "URL",
+    help:
+      "Address of the server: boat.local:8089, or https://cloud.example.com/instances/ID. Without https:// it is http://.",
+    validate: checkServer,
+  }))),
+  boat: optional(server.text({
+    name: "boat",
+    help:
+      "Boat of the configuration, or name of a boat server on the network. The network is searched first, then the " +
+      "cloud of the configuration is used. Without -server and -boat: VBG_BOAT, else default-boat of the " +
+      "configuration, else its only boat, else the only server on the network, else a server of this machine on " +
+      "port 8089 or 8080.",
+  })),
+  cloud: server.boolean({ name: "cloud", help: "Use the boat's cloud; do not search the network for the boat." }),
+  token: optional(server.text({
+    name: "token",
+    environment: true,
+    placeholder: "TOKEN",
+    help: "Access token, if the server requires one. Prefer VBG_TOKEN: other users can see command lines.",
+    secret: true,
+    validate: (value) => isToken(value) ? undefined : "Cannot use the token: expected ASCII without spaces",
+  })),
+  config: optional(server.text({
+    name: "config",
+    environment: true,
+    placeholder: "FILE",
+    help: "Configuration file (HOCON). Without it: ~/.config/vbg/vbg.conf, if it exists.",
+  })),
+  mdnsTimeoutMs: optional(server.duration({
+    name: "mdns-timeout",
+    environment: true,
+    default: 2000,
+    minMs: 1,
+    maxMs: MAX_MDNS_TIMEOUT_MS,
+    help: "Time of a search for boats on the network. Without it: mdns-timeout of the configuration, else 2s.",
+  })),
+  quiet: output.boolean({
+    name: "quiet",
+    help:
+      "Do not report connections, retries and progress on standard error. Failures and missing frames are reported.",
+  }),
+};
 
-/** Whether a header can hold this. */
+/** How the server is chosen. */
+export type ServerChoice = Omit<SettingsOf<typeof serverOptions>, "quiet">;
+
+/** Whether text can be sent as a bearer token. */
 export function isToken(text: string): boolean {
   return /^[\x21-\x7e]*$/.test(text);
 }
 
-/** Rules of ServerChoice. */
+/** Checks of the choice of a server. */
 export const serverChecks: readonly Check<ServerChoice>[] = [
-  {
-    settings: ["boat", "server"],
-    severity: "error",
-    test: ({ boat, server }) =>
-      boat !== undefined && server !== undefined ? "Cannot use both -boat and -server" : undefined,
-  },
-  {
-    settings: ["cloud", "server"],
-    severity: "error",
-    test: ({ cloud, server }) =>
-      cloud && server !== undefined ? "Cannot use -cloud with -server: the server is chosen" : undefined,
-  },
+  refuse(
+    ["boat", "server"],
+    ({ boat, server }) => boat !== undefined && server !== undefined && "Cannot use both -boat and -server",
+  ),
+  refuse(
+    ["cloud", "server"],
+    ({ cloud, server }) => cloud && server !== undefined && "Cannot use -cloud with -server, which names the server",
+  ),
 ];
 
-/** Row of OutputChoice. */
-export function outputOptions(): Options<OutputChoice> {
-  return {
-    json: optional(boolean({
-      name: "json",
-      ...here,
-      default: false,
-      help: "Print JSON. Without it: when standard output is no terminal; -json=false prints for people in any case.",
-      group: OUTPUT,
-    })),
-  };
-}
+/** Option of the output format. */
+export const outputOptions = {
+  json: optional(output.boolean({
+    name: "json",
+    help: "Print JSON. Default: unless standard output is a terminal. -json=false prints text.",
+  })),
+};
+
+/** Settings of the output format: whether JSON is printed; undefined: unless standard output is a terminal. */
+export type OutputChoice = SettingsOf<typeof outputOptions>;
+
+/** Settings of every command that uses a server. */
+export type ClientSettings = ProgramSettings & SettingsOf<typeof serverOptions> & OutputChoice;
 
 /** Whether JSON is printed. */
 export function wantsJson({ json }: OutputChoice, { isTerminal }: Pick<Output, "isTerminal">): boolean {
   return json ?? !isTerminal;
 }
 
-/** Rows of FilterChoice. */
-export function filterOptions(): Options<FilterChoice> {
-  const words = { ...here, default: [], commas: true, group: FILTER };
-  const pgn = { ...words, placeholder: "PGN", validate: checkNumber("PGN", MAX_PGN) };
-  return {
-    pgn: list({
-      name: "pgn",
-      ...pgn,
-      help: "These PGNs alone; as all of these lists with commas, or the flag repeated.",
-    }),
-    excludePgn: list({ name: "exclude-pgn", ...pgn, help: "Not these PGNs." }),
-    manufacturer: list({ name: "manufacturer", ...words, help: "Devices of these manufacturers: names or codes." }),
-    instance: list({
-      name: "instance",
-      ...words,
-      placeholder: "N",
-      help: "Devices with these device instances.",
-      validate: checkNumber("device instance", MAX_INSTANCE),
-    }),
-    name: list({ name: "name", ...words, help: "Devices with these NAMEs: hex digits.", validate: checkName }),
-    excludeName: list({
-      name: "exclude-name",
-      ...words,
-      help: "Not the devices with these NAMEs.",
-      validate: checkName,
-    }),
-    bus: list({ name: "bus", ...words, help: "These buses alone, by their names." }),
-  };
+/** Option of the units of values in text output. */
+export const unitsOptions = {
+  units: optional(output.oneOf<UnitSystem>({
+    name: "units",
+    environment: true,
+    default: "nautical",
+    choices: UNIT_SYSTEMS,
+    help:
+      "Units of the values: nautical (kn, nm, degrees and minutes), metric (km/h, km, decimal degrees), or si (as in " +
+      "JSON). Without it: nautical on a terminal, else si. JSON is always in SI.",
+  })),
+};
+
+/** Option of labels in JSON. */
+export const labelsOptions = {
+  labels: output.boolean({
+    name: "labels",
+    help: "In JSON: add an object labels with the labels of numbers that are codes. Text output always has them.",
+  }),
+};
+
+/** The units of an output. */
+export function unitsOf(
+  { units }: SettingsOf<typeof unitsOptions>,
+  { isTerminal }: Pick<Output, "isTerminal">,
+): UnitSystem {
+  return units ?? (isTerminal ? "nautical" : "si");
 }
 
-/** The filter that was asked for, with exclusions from elsewhere. */
+const pgns = { commas: true, placeholder: "PGN", validate: checkNumber("PGN", MAX_PGN) } as const;
+
+/** Options of the filter of frames. */
+export const filterOptions = {
+  pgn: frames.list({
+    name: "pgn",
+    ...pgns,
+    help: "Only these PGNs. Several: with commas, or by repeating the flag, as for all these lists.",
+  }),
+  excludePgn: frames.list({ name: "exclude-pgn", ...pgns, help: "Exclude these PGNs." }),
+  manufacturer: frames.list({
+    name: "manufacturer",
+    commas: true,
+    help: "Only devices of these manufacturers: names or codes.",
+  }),
+  instance: frames.list({
+    name: "instance",
+    commas: true,
+    placeholder: "N",
+    help: "Only devices with these device instances.",
+    validate: checkNumber("device instance", MAX_INSTANCE),
+  }),
+  name: frames.list({
+    name: "name",
+    commas: true,
+    help: "Only devices with these NAMEs: hex digits.",
+    validate: checkName,
+  }),
+  excludeName: frames.list({
+    name: "exclude-name",
+    commas: true,
+    help: "Exclude devices with these NAMEs.",
+    validate: checkName,
+  }),
+  bus: frames.list({ name: "bus", commas: true, help: "Only these buses." }),
+};
+
+/** The filter as given. */
+export type FilterChoice = SettingsOf<typeof filterOptions>;
+
+/** The filter as given, with the exclusions of the configuration. */
 export function filterOf(choice: FilterChoice, exclusions: Filter = {}): Filter {
   const filter: Required<Filter> = {
     pgn: choice.pgn.map(Number),
@@ -211,12 +183,12 @@ export function filterOf(choice: FilterChoice, exclusions: Filter = {}): Filter 
   return Object.fromEntries(Object.entries(filter).filter(([, values]) => values.length > 0));
 }
 
-/** Rules of FilterChoice. */
+/** Checks of the filter. */
 export const filterChecks: readonly Check<FilterChoice>[] = [
-  { settings: ["manufacturer"], severity: "warning", test: ({ manufacturer }) => doubtManufacturers(manufacturer) },
+  warn(["manufacturer"], ({ manufacturer }) => doubtManufacturers(manufacturer)),
 ];
 
-/** The same option where `http://` may be left out. */
+/** The same option, which accepts addresses without `http://`. */
 function withScheme(option: Option<string | undefined>): Option<string | undefined> {
   const complete = (value: string) => value.trim() === "" || value.includes("://") ? value : `http://${value.trim()}`;
   return { ...option, fromFlags: (values) => option.fromFlags(values.map(complete)) };

@@ -1,16 +1,15 @@
 import type { Device } from "@vessel/gateway/client";
 import { labelsOfPayload } from "@vessel/gateway/pgn";
+import { formatItems, type ItemColumn } from "../program/table.ts";
 import { bytesText, timeOfDay } from "./frame_text.ts";
-import { type Column, formatTable } from "../program/table.ts";
 
-/** PGN that says what class a device is of. */
+/** PGN of the device class. */
 const ADDRESS_CLAIM = 60928;
 const NO_PAYLOAD = new Uint8Array(0);
 
 /** A column of devices. */
-interface DeviceColumn extends Column {
-  text: (device: Device) => string;
-  /** Shown only where a line has so many characters. */
+interface DeviceColumn extends ItemColumn<Device> {
+  /** Least line width that has this column, characters. */
   fromWidth?: number;
 }
 
@@ -26,18 +25,24 @@ const COLUMNS: readonly DeviceColumn[] = [
   { title: "BYTES", align: "right", fromWidth: 110, text: ({ byte_count }) => bytesText(byte_count) },
   { title: "LAST", text: ({ last_seen }) => timeOfDay(last_seen) },
 ];
-const BUS: DeviceColumn = { title: "BUS", max: 12, text: ({ bus = "" }) => bus };
 
-/** The devices for people, by bus and address. Narrow lines have fewer columns. */
-export function deviceTable(devices: readonly Device[], { width, color }: { width: number; color: boolean }): string {
-  if (devices.length === 0) return "No device was heard yet";
-  const hasBuses = devices.some(({ bus }) => bus !== undefined);
-  const columns = [...(hasBuses ? [BUS] : []), ...COLUMNS].filter(({ fromWidth = 0 }) => width >= fromWidth);
-  const rows = inOrder(devices).map((device) => columns.map(({ text }) => text(device)));
-  return formatTable(rows, { columns, width, color });
+/** Table of devices, sorted by bus and address. Narrow terminals have fewer columns. */
+export function deviceTable(devices: readonly Device[], form: { width: number; color: boolean }): string {
+  if (devices.length === 0) return "No devices seen yet";
+  const columns = COLUMNS.filter(({ fromWidth = 0 }) => form.width >= fromWidth);
+  return formatItems(inOrder(devices), { columns: withBus(devices, columns), ...form });
 }
 
-/** By bus, then by address. */
+/** The columns, after one with the bus if the server has several buses. */
+export function withBus<T extends { bus?: string }>(
+  items: readonly T[],
+  columns: readonly ItemColumn<T>[],
+): ItemColumn<T>[] {
+  const bus: ItemColumn<T> = { title: "BUS", max: 12, text: ({ bus = "" }) => bus };
+  return items.some(({ bus }) => bus !== undefined) ? [bus, ...columns] : [...columns];
+}
+
+/** Sorts by bus, then by address. */
 export function inOrder<T extends { bus?: string; src: number }>(devices: readonly T[]): T[] {
   return devices.toSorted((a, b) => compare(a.bus ?? "", b.bus ?? "") || a.src - b.src);
 }

@@ -5,10 +5,10 @@ import { fieldTexts, type UnitSystem } from "@vessel/gateway/units";
 import { lengthOf } from "../program/table.ts";
 import { printable } from "../program/terminal.ts";
 
-/** Text for a payload without values. */
+/** Text for a missing value. */
 export const NOTHING = "–";
 const BROADCAST = 255;
-/** Offsets of the time of day in an RFC 3339 time. */
+/** Start and end of the time of day in an RFC 3339 time. */
 const TIME_OF_DAY = [11, 19] as const;
 
 /** The parts of a message that are printed. */
@@ -20,8 +20,8 @@ export function nameOf(pgn: number): string | undefined {
 }
 
 /**
- * The fields of a payload for people, with their units: `heading 088.2°M`, `fluid_type Water`; its hex where it is not
- * decoded.
+ * The fields of a payload for people, with units and labels: `heading 088.2°M`, `fluid_type Water`. A payload that is
+ * not decoded is returned in hex.
  */
 export function payloadTexts({ pgn, data, decoded }: Payload, system: UnitSystem): string[] {
   if (!decoded) return [data];
@@ -70,17 +70,17 @@ export function bytesText(bytes: number): string {
 export function listLines(items: readonly string[], { first, width }: { first: number; width: number }): string[] {
   const lines: string[] = [];
   let line = "";
-  const room = () => Math.max(1, lines.length === 0 ? first : width);
+  const available = () => Math.max(1, lines.length === 0 ? first : width);
   items.forEach((item, index) => {
     let text = index === items.length - 1 ? item : `${item},`;
     const joined = line === "" ? text : `${line} ${text}`;
-    if (lengthOf(joined) <= room()) return void (line = joined);
+    if (lengthOf(joined) <= available()) return void (line = joined);
     if (line !== "" || lines.length === 0) lines.push(line);
-    while (lengthOf(text) > room()) {
+    while (lengthOf(text) > available()) {
       const characters = Array.from(text);
-      const space = characters.lastIndexOf(" ", room());
-      lines.push(characters.slice(0, space > 0 ? space : room()).join(""));
-      text = characters.slice(space > 0 ? space + 1 : room()).join("");
+      const space = characters.lastIndexOf(" ", available());
+      lines.push(characters.slice(0, space > 0 ? space : available()).join(""));
+      text = characters.slice(space > 0 ? space + 1 : available()).join("");
     }
     line = text;
   });

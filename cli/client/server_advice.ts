@@ -1,20 +1,20 @@
 import { ApiError, ConnectionError } from "@vessel/gateway/client";
 
-/** What to do about a refusal, by status, where the server's own words do not say it. */
+/** Advice for an error status, unless the server's own text is enough. */
 const ADVICE: Readonly<Record<number, (error: ApiError) => string | undefined>> = {
-  401: () => "-token or VBG_TOKEN gives one",
+  401: () => "use -token or VBG_TOKEN",
   403: ({ problem: { detail } }) => {
     if (detail.startsWith("send is disabled")) {
       return "a boat server sends with -send-enabled; clouds and simulations never do";
     }
     if (detail.includes("read-only")) return "the boat server was started with -read-only";
-    if (detail.startsWith("The token")) return "-token or VBG_TOKEN gives another one";
+    if (detail.startsWith("The token")) return "use another with -token or VBG_TOKEN";
     return undefined;
   },
   404: ({ message, problem: { detail } }) => {
     if (!/^(There is nothing at|404 page not found)/.test(detail) && !isPage(detail)) return undefined;
     return message.startsWith("POST ")
-      ? "a cloud sends nothing: ask the boat's own server"
+      ? "a cloud cannot send: use the boat's own server"
       : "is this the address of a boat, or of a boat in a cloud (https://cloud.example.com/instances/ID)?";
   },
   429: ({ retryAfterMs }) =>
@@ -25,15 +25,15 @@ const ADVICE: Readonly<Record<number, (error: ApiError) => string | undefined>> 
   },
 };
 
-/** What to do about a server that cannot be reached, by what the runtime says of it. */
+/** Advice for a failed connection, by the runtime's error text. */
 const REACHING: readonly (readonly [reason: RegExp, advice: string])[] = [
-  [/certificate: UnknownIssuer/, "NODE_EXTRA_CA_CERTS names the PEM file of the authority that it comes from"],
-  [/CaUsedAsEndEntity/, "it is an authority's: a server's says CA:FALSE"],
+  [/certificate: UnknownIssuer/, "set NODE_EXTRA_CA_CERTS to the PEM file of the authority that issued it"],
+  [/CaUsedAsEndEntity/, "it is the certificate of an authority: a server's has CA:FALSE"],
   [/invalid HTTP version/, "try https://"],
   [/InvalidContentType/, "try http://"],
 ];
 
-/** The error with the reason and with advice, where they are known. One line. */
+/** The error with its reason and with advice, if known. One line. */
 export function advised(error: Error): Error;
 export function advised(error: unknown): unknown;
 export function advised(error: unknown): unknown {
@@ -52,7 +52,7 @@ function withReason(error: ConnectionError): Error {
   return new Error([`${error.message}: ${reason}`, ...advice ? [advice] : []].join("; "), { cause: error });
 }
 
-/** What the runtime says of a request that failed, without its own words around it: `Connection refused`. */
+/** The runtime's reason of a failed request, without the text around it: `Connection refused`. */
 function reachingReason({ cause }: Error): string | undefined {
   if (!(cause instanceof Error)) return undefined;
   return reachingReason(cause) ??
@@ -60,17 +60,17 @@ function reachingReason({ cause }: Error): string | undefined {
       ?.[1];
 }
 
-/** The message; of a page that some other server has sent, the status and its name alone. */
+/** The message; for an HTML page of a foreign server only the status and its name. */
 function shortMessage({ message, problem: { title, detail } }: ApiError): string {
   return isPage(detail) ? `${message.slice(0, -detail.length)}${title}`.trimEnd() : message;
 }
 
-/** Whether this is some other server's page, and no word of ours. */
+/** Whether the text is the page of a foreign server. */
 function isPage(detail: string): boolean {
   return detail.includes("\n") || detail.startsWith("<");
 }
 
-/** Whether the same question may be answered later. */
+/** Whether the same request may succeed later. */
 export function mayPass(error: unknown): error is Error {
   return error instanceof ConnectionError ||
     (error instanceof ApiError && (error.status === 429 || error.status >= 500));

@@ -1,10 +1,5 @@
-import type { Filter } from "@vessel/gateway/client";
 import { type Clock, systemClock } from "@vessel/gateway/base";
-import { chooseServer, type ChosenServer, discoverOnNetwork } from "./boat_choice.ts";
-import { loadClientConfig } from "./client_config.ts";
-import { type ClientSettings, wantsJson } from "./client_options.ts";
-import { doubtBuses } from "../settings/filter_names.ts";
-import type { Environment } from "../settings/options.ts";
+import type { Filter } from "@vessel/gateway/client";
 import {
   errorsOf,
   EXIT,
@@ -13,91 +8,104 @@ import {
   type Program,
   type ProgramContext,
   runOnce,
-  stoppedBy,
+  stopSignalOf,
 } from "../program/program.ts";
-import { advised } from "./server_advice.ts";
 import type { Output } from "../program/terminal.ts";
+import { doubtBuses } from "../settings/filter_names.ts";
+import type { Environment } from "../settings/options.ts";
+import { type ChoiceParts, chooseServer, type ChosenServer, discoverOnNetwork } from "./boat_choice.ts";
+import { loadClientConfig } from "./client_config.ts";
+import { type ClientSettings, wantsJson } from "./client_options.ts";
+import { advised } from "./server_advice.ts";
 
-/** What a command that asks a server has. */
-export interface Asking extends ChosenServer {
+/** The chosen server and the outputs of a command that uses it. */
+export interface ServerContext extends ChosenServer {
   output: Output;
-  /** For what is not the answer: failures, and what is missing of it … */
+  /** For failures and notes on missing data. */
   errors: Output;
-  /** … and connections, retries and progress, which -quiet leaves out. */
+  /** For connections, retries and progress; silent with `-quiet`. */
   status: Output;
   /** Whether JSON is printed. */
   json: boolean;
-  /** Words of the command line that are no flags. */
+  /** Words of the command line that are not flags. */
   words: readonly string[];
   /** Ends the command. */
   signal: AbortSignal;
   environment: Environment;
   clock: Clock;
-  /** Reports a bus of a filter that the server does not seem to have. */
+  /** Prints a message on standard error. */
+  note: (text: string) => void;
+  /** Warns about a bus of the filter that the server does not know. */
   doubtFilter(filter: Filter): Promise<void>;
 }
 
-/** Runs a command that asks a server. Answers the exit code; a refusal is told with what to do about it. */
+/** Runs a command that uses a server, and returns the exit code. Adds advice to errors of the server. */
 export async function runOnServer<S extends ClientSettings>(
   program: Program<S>,
-  { around, run, checkWords, interrupted = EXIT.interrupted }: {
-    around: ProgramContext;
-    run: (settings: S, asking: Asking) => Promise<void>;
-    /** Looks at the words before a server is looked for. @throws {SettingsError} one is wrong */
+  { context, run, checkWords, clientOptions, interrupted = EXIT.interrupted }: {
+    context: ProgramContext;
+    run: (settings: S, server: ServerContext) => Promise<void>;
+    /** Checks the words before a server is searched for. @throws {SettingsError} */
     checkWords?: (words: readonly string[]) => void;
-    /** Default: a question was not answered to its end. What goes on until Ctrl-C has 0. */
+    clientOptions?: (settings: S) => ChoiceParts["options"];
+    /** Exit code after Ctrl-C. Default: {@linkcode EXIT.interrupted}; commands that run until Ctrl-C use 0. */
     interrupted?: InterruptedCode<S>;
   },
 ): Promise<number> {
   return await runOnce(program, {
-    around,
+    context,
     interrupted,
     run: async (settings, words) => {
       checkWords?.(words);
-      const asking = { ...await askingOf(settings, { around, name: program.name }), words };
-      try {
-        await run(settings, asking);
-        return EXIT.ok;
-      } catch (error) {
+      const options = clientOptions?.(settings);
+      const server = await serverContextOf(settings, {
+        context,
+        name: program.name,
+        words,
+        ...(options && { options }),
+      });
+      await run(settings, server).catch((error) => {
         throw advised(error);
-      } finally {
-        await asking.output.flush();
-      }
+      });
     },
   });
 }
 
-/** Chooses the server that the settings name. */
-export async function askingOf(
+/** Chooses the server that the settings name. `signal` defaults to {@linkcode stopSignalOf}. */
+export async function serverContextOf(
   settings: ClientSettings,
-  { around, name }: { around: ProgramContext; name: string },
-): Promise<Omit<Asking, "words">> {
-  const { environment } = around;
-  const note = (text: string) => around.complain(`${name}: ${text}`);
-  const [output, errors, signal] = [outputOf(around), errorsOf(around), stoppedBy(around)];
+  { context, name, words = [], signal = stopSignalOf(context), ...parts }:
+    & { context: ProgramContext; name: string; words?: readonly string[] }
+    & Pick<ChoiceParts, "signal" | "options">,
+): Promise<ServerContext> {
+  const { environment } = context;
+  const note = (text: string) => context.printError(`${name}: ${text}`);
+  const [output, errors] = [outputOf(context), errorsOf(context)];
   const config = await loadClientConfig({ path: settings.config, environment });
-  const server = await chooseServer(settings, { config, discover: discoverOnNetwork, environment, signal, note });
+  const discover = discoverOnNetwork;
+  const server = await chooseServer(settings, { config, discover, environment, signal, note, ...parts });
   const doubtFilter = async (filter: Filter) => {
     const doubt = await doubtBuses(filter, { client: server.client, signal });
     if (doubt !== undefined) note(doubt);
   };
   const json = wantsJson(settings, output);
   const status = settings.quiet ? silent(errors) : errors;
-  return { ...server, output, errors, status, json, signal, environment, clock: systemClock, doubtFilter };
+  const outputs = { output, errors, status, json, note, doubtFilter };
+  return { ...server, ...outputs, words, signal, environment, clock: systemClock };
 }
 
-/** An output that shows nothing. */
+/** An output that discards everything. */
 function silent({ columns }: Output): Output {
   const flush = () => Promise.resolve();
   return { isTerminal: false, hasColor: false, columns, write() {}, status() {}, control() {}, flush };
 }
 
-/** Prints a value as JSON: for a person with line breaks, else as one line. */
+/** Prints a value as JSON: indented on a terminal, else on one line. */
 export function writeJson(output: Output, value: unknown): Promise<void> | void {
   return output.write(JSON.stringify(value, null, output.isTerminal ? 2 : 0) + "\n");
 }
 
-/** Prints a value as a line of JSON: one of many. */
+/** Prints a value as one line of JSON. */
 export function writeJsonLine(output: Output, value: unknown): Promise<void> | void {
   return output.write(JSON.stringify(value) + "\n");
 }

@@ -1,9 +1,9 @@
 import { pause } from "@vessel/gateway/base";
-import { advised, mayPass } from "./server_advice.ts";
-import type { Asking } from "./server_command.ts";
+import { rowsOf } from "../program/live_screen.ts";
 import { cut } from "../program/table.ts";
 import { type Output, paint } from "../program/terminal.ts";
-import { rowsOf } from "../program/live_screen.ts";
+import { advised, mayPass } from "./server_advice.ts";
+import type { ServerContext } from "./server_command.ts";
 
 /** Time between two requests. */
 const WATCH_MS = 1000;
@@ -13,38 +13,38 @@ const ERASE_LINE_END = "\u001b[K";
 const ERASE_BELOW = "\u001b[J";
 
 /**
- * Asks the server again and again until the command is stopped. Failures that may pass are reported and tried again; the
- * first request must succeed.
+ * Polls the server each second until the command is stopped. Transient failures are reported and retried; the first
+ * poll must succeed.
  *
- * @param look asks once and shows the answer
- * @param lost gets each failure after the first answer, with its reason
- * @param hasLooked true: there was an answer already, and the next request is made after the pause
+ * @param poll requests and shows the data once
+ * @param onFailure gets each transient failure, with advice
+ * @param skipsFirst the first poll was done already: begin with the pause
  */
 export async function pollServer(
-  { signal }: Pick<Asking, "signal">,
-  { look, lost, hasLooked = false }: {
-    look: () => Promise<void>;
-    lost: (error: Error) => Promise<void> | void;
-    hasLooked?: boolean;
+  { signal }: Pick<ServerContext, "signal">,
+  { poll, onFailure, skipsFirst = false }: {
+    poll: () => Promise<void>;
+    onFailure: (error: Error) => Promise<void> | void;
+    skipsFirst?: boolean;
   },
 ): Promise<never> {
-  if (!hasLooked) await look();
+  if (!skipsFirst) await poll();
   for (;;) {
     await pause(WATCH_MS, signal);
     try {
-      await look();
+      await poll();
     } catch (error) {
       signal.throwIfAborted();
       if (!mayPass(error)) throw error;
-      await lost(advised(error));
+      await onFailure(advised(error));
     }
   }
 }
 
-/** Shows what a function tells, on a terminal always in the same place. */
+/** Shows the text of a function each second; on a terminal it is redrawn in place. */
 export async function watch(
-  { output, status, signal, environment }: Asking,
-  tell: () => Promise<string>,
+  { output, status, signal, environment }: ServerContext,
+  makeText: () => Promise<string>,
 ): Promise<never> {
   let last: string | undefined;
   const show = async (text: string) => {
@@ -54,25 +54,25 @@ export async function watch(
     await output.flush();
   };
   return await pollServer({ signal }, {
-    look: async () => {
-      const text = await tell();
+    poll: async () => {
+      const text = await makeText();
       await show(text);
       last = text;
     },
-    lost: async (error) => {
+    onFailure: async (error) => {
       if (output.isTerminal) await show(`${paint(output, "red", cut(error.message, output.columns))}\n${last ?? ""}`);
       else await status.write(`${error.message}\n`);
     },
   });
 }
 
-/** The first lines of a text, as many as the terminal has; what is not shown is told. */
+/** The first lines of a text, as many as the terminal has, and the number of hidden ones. */
 function fitted(text: string, { output, rows }: { output: Output; rows: number }): string {
   const lines = text.split("\n");
-  const room = rows - 1;
-  const shown = lines.length <= room ? lines : [
-    ...lines.slice(0, room - 1),
-    paint(output, "dim", `… and ${lines.length - room + 1} more lines`),
+  const available = rows - 1;
+  const shown = lines.length <= available ? lines : [
+    ...lines.slice(0, available - 1),
+    paint(output, "dim", `… and ${lines.length - available + 1} more lines`),
   ];
   return shown.map((line) => `${line}${ERASE_LINE_END}\n`).join("") + ERASE_BELOW;
 }

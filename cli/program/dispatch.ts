@@ -1,25 +1,25 @@
 import { VERSION } from "@vessel/gateway/version";
-import type { HelpSubject } from "./help.ts";
 import { hint } from "../settings/nearest.ts";
+import { type HelpSubject, wrap } from "./help.ts";
 import { EXIT, type ProgramContext } from "./program.ts";
 
-/** What the file of a command exports. */
+/** Exports of a command's file. */
 export interface CommandFile {
-  /** Its name (`vbg NAME`), words and flags, for help and the reference page. */
+  /** Its name (`vbg NAME`), operands and flags, for help and the reference page. */
   program: HelpSubject<unknown>;
-  /** Runs it with the words after its name and returns the exit code. */
-  run: (around: ProgramContext) => Promise<number>;
+  /** Runs it with the arguments after its name and returns the exit code. */
+  run: (context: ProgramContext) => Promise<number>;
 }
 
-/** The word after a program's name: a command, or the first word of several. */
+/** A command, or a set of subcommands. */
 export type Command =
   & {
-    /** What it does, in some words. */
+    /** What it does, as a short phrase. */
     summary: string;
   }
   & (
     | {
-      /** Loads it: most runs need one alone. */
+      /** Loads it on demand, since most runs need only one command. */
       load: () => Promise<CommandFile>;
     }
     | Pick<CommandSet, "commands" | "otherwise">
@@ -30,42 +30,44 @@ export type Commands = Readonly<Record<string, Command>>;
 
 /** A program that is a set of commands. */
 export interface CommandSet {
-  /** How it is called, such as `vbg`. */
+  /** Such as `vbg`. */
   name: string;
   /** One sentence, without a full stop. */
   summary: string;
   commands: Commands;
-  /** What it does without a command: flags may follow its name at once. Left out: nothing. */
+  /** A paragraph of its help, after the commands. */
+  note?: string;
+  /** Runs without a command, also with flags; left out: a command is required. */
   otherwise?: Extract<Command, { load: unknown }>;
 }
 
 const NAME_COLUMNS = 14;
 
-/** Runs the command that the first word names. Answers the exit code. */
-export async function dispatch(set: CommandSet, around: ProgramContext): Promise<number> {
-  const [name = "", ...args] = around.args;
+/** Runs the command of the first word. Returns the exit code. */
+export async function dispatch(set: CommandSet, context: ProgramContext): Promise<number> {
+  const [name = "", ...args] = context.args;
   const command = Object.hasOwn(set.commands, name) ? set.commands[name] : undefined;
   if (command !== undefined) {
-    if ("load" in command) return await (await command.load()).run({ ...around, args });
-    return await dispatch({ ...command, name: `${set.name} ${name}` }, { ...around, args });
+    if ("load" in command) return await (await command.load()).run({ ...context, args });
+    return await dispatch({ ...command, name: `${set.name} ${name}` }, { ...context, args });
   }
   const [subject = "-"] = args;
   if (name === "help" && subject === "all" && set.otherwise) {
-    return await dispatch(set, { ...around, args: ["-h", "all"] });
+    return await dispatch(set, { ...context, args: ["-h", "all"] });
   }
-  if (name === "help" && !subject.startsWith("-")) return await dispatch(set, { ...around, args: [...args, "-help"] });
+  if (name === "help" && !subject.startsWith("-")) return await dispatch(set, { ...context, args: [...args, "-help"] });
   const isHelp = ["-h", "-help", "--help", "help"].includes(name);
-  if (isHelp) around.print(helpText(set));
+  if (isHelp) context.print(helpText(set));
   if (set.otherwise !== undefined && (name === "" || name.startsWith("-"))) {
-    return await (await set.otherwise.load()).run(around);
+    return await (await set.otherwise.load()).run(context);
   }
   if (isHelp) return EXIT.ok;
   if (["-version", "--version"].includes(name)) {
-    around.print(`${set.name} ${VERSION}`);
+    context.print(`${set.name} ${VERSION}`);
     return EXIT.ok;
   }
-  if (name === "") around.complain(helpText(set));
-  else around.complain(`${set.name}: ${wrongWord(name, set)}\nRun "${set.name} help" for all`);
+  if (name === "") context.printError(helpText(set));
+  else context.printError(`${set.name}: ${wrongWord(name, set)}\nRun "${set.name} help" for all`);
   return EXIT.settings;
 }
 
@@ -74,18 +76,18 @@ function wrongWord(word: string, { commands }: CommandSet): string {
   return `Unknown command "${word}"${hint(word, { known: Object.keys(commands) })}`;
 }
 
-/** Loads all commands, those of several words as well, in the order of their tables. */
+/** Loads all commands and subcommands, in the order of their tables. */
 export async function loadCommands(
   { commands, otherwise }: Pick<CommandSet, "commands" | "otherwise">,
 ): Promise<CommandFile[]> {
   const files = Object.values(commands).map(async (command) =>
     "load" in command ? [await command.load()] : await loadCommands(command)
   );
-  // A command with two names is one.
+  // A command may have two names.
   return [...new Set([...otherwise ? [await otherwise.load()] : [], ...(await Promise.all(files)).flat()])];
 }
 
-function helpText({ name, summary, commands, otherwise }: CommandSet): string {
+function helpText({ name, summary, commands, note, otherwise }: CommandSet): string {
   const rows = Object.entries(commands).map(([word, { summary }]) => `  ${word.padEnd(NAME_COLUMNS)}${summary}`);
   return [
     `${name}: ${summary}`,
@@ -94,6 +96,7 @@ function helpText({ name, summary, commands, otherwise }: CommandSet): string {
     "",
     ...rows,
     "",
+    ...(note === undefined ? [] : [wrap(note), ""]),
     ...(otherwise ? [`Without a command it ${otherwise.summary}.`] : []),
     `Run "${name} ${otherwise ? "[COMMAND]" : "COMMAND"} -help" for its flags.`,
   ]

@@ -1,6 +1,6 @@
 import { configPlaces } from "../settings/config_file.ts";
-import { COMMON_FLAGS } from "./common_flags.ts";
 import { environmentName, type Option, type Options, settingNames } from "../settings/options.ts";
+import { COMMON_FLAGS } from "./common_flags.ts";
 
 /** Properties of a program for its help. */
 export interface HelpSubject<S> {
@@ -13,6 +13,8 @@ export interface HelpSubject<S> {
   configName?: string;
   /** Other words of the command line, such as `[FILE ...]`. Default: none allowed. */
   positionals?: string;
+  /** Options that help omits, because the program overrides them. */
+  hidden?: readonly string[];
 }
 
 /** Width that help texts are wrapped to, characters. */
@@ -22,14 +24,8 @@ const INDENT = " ".repeat(8);
 const HEAD = ["Flag", "Default", "Environment", "Configuration key", "Meaning"];
 const OPTIONAL_COLUMNS = ["Environment", "Configuration key"];
 
-/** How much help shows. */
-export interface HelpExtent {
-  /** Every option, also of a program whose help is short otherwise (see common_flags.ts). Default: false. */
-  all?: boolean;
-}
-
-/** Text of `--help`: options under their groups. */
-export function formatHelp<S>(subject: HelpSubject<S>, { all = false }: HelpExtent = {}): string {
+/** Text of `--help`: options under their groups. Without `all` only the common ones, see common_flags.ts. */
+export function formatHelp<S>(subject: HelpSubject<S>, { all = false }: { all?: boolean } = {}): string {
   const common = all ? undefined : COMMON_FLAGS[subject.name];
   const groups = groupsOf(subject).map(([group, options]) => ({
     group,
@@ -43,7 +39,7 @@ export function formatHelp<S>(subject: HelpSubject<S>, { all = false }: HelpExte
   );
   const count = groups.reduce((sum, { flags }) => sum + flags.length, 0);
   return [
-    wrap(`${subject.name}: ${subject.summary}`, ""),
+    wrap(`${subject.name}: ${subject.summary}`),
     usageLine(subject),
     ...sections,
     wrap(
@@ -112,7 +108,7 @@ function row(option: Option<unknown>): string[] {
     option.defaultText === "" ? "" : code(option.defaultText),
     option.inEnvironment ? code(environmentName(option.name)) : "",
     option.keys.map(code).join(", "),
-    option.placeholder.includes("|") ? `${option.placeholder.replaceAll("|", ", ")}. ${meaning}` : meaning,
+    option.kind === "enum" ? `${option.placeholder.replaceAll("|", ", ")}. ${meaning}` : meaning,
   ];
 }
 
@@ -132,13 +128,15 @@ export function usageLine<S>({ name, positionals }: HelpSubject<S>): string {
 }
 
 /** Options by group, in the order in which the table first names each group. Without a file none has keys or reloads. */
-export function groupsOf<S>({ options, configName }: HelpSubject<S>): [string, Option<unknown>[]][] {
+export function groupsOf<S>({ options, configName, hidden = [] }: HelpSubject<S>): [string, Option<unknown>[]][] {
   const unfiled = configName === undefined ? { keys: [], reloadable: false } : {};
-  const rows = settingNames(options).map((name): Option<unknown> => ({ ...options[name], ...unfiled }));
+  const names = settingNames(options).filter((name) => !hidden.includes(name));
+  const rows = names.map((name): Option<unknown> => ({ ...options[name], ...unfiled }));
   return [...Map.groupBy(rows, ({ group }) => group)];
 }
 
-function wrap(text: string, indent: string): string {
+/** Breaks a text into lines of at most {@linkcode HELP_COLUMNS} characters. */
+export function wrap(text: string, indent = ""): string {
   const lines: string[] = [];
   let line = indent;
   for (const word of text.split(" ")) {

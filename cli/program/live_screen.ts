@@ -8,7 +8,7 @@ const HOME = "\u001b[H";
 const ERASE_LINE_END = "\u001b[K";
 const ERASE_BELOW = "\u001b[J";
 
-/** What somebody has pressed. */
+/** The meaning of a key. */
 export type Key = "quit" | "next" | "previous" | "up" | "down" | "page-up" | "page-down" | { tab: number };
 
 const KEYS: Readonly<Record<string, Key>> = {
@@ -31,21 +31,21 @@ const KEYS: Readonly<Record<string, Key>> = {
   "3": { tab: 2 },
 };
 
-/** Lines of the terminal: `LINES`, else what it says itself, else 24. */
+/** Lines of the terminal: `LINES`, else its reported size, else 24. */
 export function rowsOf({ LINES }: Environment): number {
   const given = Number(LINES);
   if (Number.isInteger(given) && given > 0) return given;
   try {
     return Deno.consoleSize().rows || DEFAULT_ROWS;
   } catch {
-    // No terminal that tells its size.
+    // No terminal reports its size.
     return DEFAULT_ROWS;
   }
 }
 
-/** The keys of a text that came from a terminal; what means nothing here is left out. */
+/** Decodes keys from terminal input. Ignores unknown ones. */
 export function keysOf(text: string): Key[] {
-  // deno-lint-ignore no-control-regex -- keys without a character begin with one
+  // deno-lint-ignore no-control-regex -- escape sequences begin with one
   const presses = text.match(/\u001b\[[\d;]*[A-Za-z~]|[^]/g) ?? [];
   return presses.flatMap((press) => Object.hasOwn(KEYS, press) ? [KEYS[press] ?? []].flat() : []);
 }
@@ -53,7 +53,7 @@ export function keysOf(text: string): Key[] {
 /** A full-screen view on a terminal. The terminal is restored however the process ends. */
 export class Screen {
   readonly #output: Output;
-  /** Whether the input gives each key at once, unseen. */
+  /** Whether the terminal is in raw mode: keys arrive at once, without echo. */
   readonly #isRaw: boolean;
   readonly #onExit = () => this.#restore((text) => void Deno.stdout.writeSync(new TextEncoder().encode(text)));
   #isOpen = true;
@@ -63,7 +63,7 @@ export class Screen {
     this.#isRaw = isRaw;
   }
 
-  /** @param isRaw take single keys from standard input, which is a terminal */
+  /** @param isRaw standard input is a terminal: read single keys from it */
   static open(output: Output, { isRaw }: { isRaw: boolean }): Screen {
     const screen = new Screen(output, isRaw);
     globalThis.addEventListener("unload", screen.#onExit);
@@ -72,7 +72,7 @@ export class Screen {
     return screen;
   }
 
-  /** Shows these lines, and nothing else. */
+  /** Draws the lines on an otherwise empty screen. */
   async draw(lines: readonly string[]): Promise<void> {
     if (!this.#isOpen) return;
     const text = lines.map((line) => visible(line) + ERASE_LINE_END).join("\r\n");
@@ -80,7 +80,7 @@ export class Screen {
     await this.#output.flush();
   }
 
-  /** Gives the terminal back. */
+  /** Restores the terminal. */
   async close(): Promise<void> {
     globalThis.removeEventListener("unload", this.#onExit);
     this.#restore((text) => void this.#output.control(text));

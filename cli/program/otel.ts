@@ -1,10 +1,10 @@
 import type { Environment } from "../settings/options.ts";
 
-/** Set in the child: tells Deno to trace, and us not to start another child. */
+/** Set for the child: turns on Deno's tracing, and prevents another child. */
 const TRACING_VARIABLE = "OTEL_DENO";
 const FORWARDED: readonly Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGTERM", "SIGINT", "SIGHUP"];
 
-/** The command that runs this program once more, traced. */
+/** A command that runs this program with tracing. */
 export interface TracedCommand {
   path: string;
   args: string[];
@@ -12,8 +12,8 @@ export interface TracedCommand {
 }
 
 /**
- * The command that runs this program again with Deno's OpenTelemetry, which only a process's start can turn on. Nothing
- * when it is on already.
+ * The command that runs this program with Deno's OpenTelemetry, which can only be turned on when a process starts.
+ * Undefined if it is on already.
  */
 export function tracedCommand(
   { endpoint, sampleRatio, serviceName, permissions, environment }: {
@@ -21,7 +21,7 @@ export function tracedCommand(
     /** Share of all traces that are exported, 0 to 1. */
     sampleRatio: number;
     serviceName: string;
-    /** Deno's flags for them, of this program. */
+    /** Deno's permission flags of this program. */
     permissions: readonly string[];
     environment: Environment;
   },
@@ -43,7 +43,7 @@ export function tracedCommand(
   };
 }
 
-/** Runs a command in this one's place: same streams, signals passed on. Answers its exit code. */
+/** Runs a command in place of this process: it inherits the streams and gets the signals. Returns its exit code. */
 export async function runInstead({ path, args, env }: TracedCommand): Promise<number> {
   const child = new Deno.Command(path, { args, env, stdin: "inherit", stdout: "inherit", stderr: "inherit" }).spawn();
   const listeners = FORWARDED.map((signal) => ({ signal, forward: () => forward(child, signal) }));
@@ -59,6 +59,6 @@ function forward(child: Deno.ChildProcess, signal: Deno.Signal): void {
   try {
     child.kill(signal);
   } catch {
-    // It has just ended; its exit code follows.
+    // The child has just ended.
   }
 }

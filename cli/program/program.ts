@@ -1,19 +1,18 @@
-import type { SystemdNotifier } from "@vessel/gateway";
+import type { SystemdNotifier } from "@vessel/gateway/boat";
 import { errorText, Logger } from "@vessel/gateway/base";
+import { VERSION } from "@vessel/gateway/version";
 import type { FileSettings, ProgramSettings, RunSettings } from "../settings/common_options.ts";
+import { describeProblem, type Environment, parseCommandLine } from "../settings/options.ts";
+import { loadSettings, type SettingsSubject } from "../settings/settings.ts";
+import { formatReport } from "../settings/validate.ts";
 import { formatHelp, formatUsage, type HelpSubject } from "./help.ts";
 import { Interrupted, INTERRUPTED_EXIT_CODE, interruption, type InterruptionOptions } from "./interrupt.ts";
-import { describeProblem, type Environment, parseCommandLine } from "../settings/options.ts";
 import { runInstead, tracedCommand } from "./otel.ts";
 import { type Reload, reloadSettings } from "./reload.ts";
-import { loadSettings, type SettingsSubject } from "../settings/settings.ts";
 import { flushProcessOutputs, type Output, OutputClosed, printLine, processErrors, processOutput } from "./terminal.ts";
-import { formatReport } from "../settings/validate.ts";
 
 /** A program: its name, help, table and checks. */
-export interface Program<S extends AnySettings> extends SettingsSubject<S>, HelpSubject<S> {
-  version: string;
-}
+export interface Program<S extends AnySettings> extends SettingsSubject<S>, HelpSubject<S> {}
 
 /** A program that runs until it is stopped. */
 export interface ServerProgram<S extends RunningSettings> extends Program<S> {
@@ -32,14 +31,14 @@ export interface ProgramContext {
   /** Prints a line on standard output. */
   print(text: string): void;
   /** Prints a line on standard error. */
-  complain(text: string): void;
+  printError(text: string): void;
   /** Buffered output for large results; default standard output. Get it by {@linkcode outputOf}. */
   output?: Output;
   /** Buffered output for messages; default standard error. Get it by {@linkcode errorsOf}. */
   errors?: Output;
   /** Default standard input. */
   input?: ReadableStream<Uint8Array>;
-  /** Stops the program; default Ctrl-C and SIGTERM. Get it by {@linkcode stoppedBy}. */
+  /** Stops the program; default Ctrl-C and SIGTERM. Get it by {@linkcode stopSignalOf}. */
   stopping?: AbortSignal;
 }
 
@@ -79,8 +78,11 @@ export interface Starting {
 
 /** A wrong setting that only the start finds, such as a file that cannot be used. Exit code 2. */
 export class SettingsError extends Error {
-  override readonly name = "SettingsError";
+  override readonly name: string = "SettingsError";
 }
+
+/** Wrong arguments: the message is followed by the usage line. */
+export class UsageError extends SettingsError {}
 
 /** Exit codes of all programs. */
 export const EXIT = { ok: 0, failure: 1, settings: 2, interrupted: INTERRUPTED_EXIT_CODE } as const;
@@ -92,12 +94,12 @@ const STOP_SIGNALS: readonly Deno.Signal[] = Deno.build.os === "windows" ? ["SIG
 /** Reads the settings of a program from arguments, environment and files. */
 export async function prepare<S extends AnySettings>(
   program: Program<S>,
-  around: ProgramContext = processContext(),
+  context: ProgramContext = processContext(),
 ): Promise<Prepared<S>> {
-  const { environment, print, complain } = around;
-  const { flags, positionals, error } = parseCommandLine(helpAsFlag(around.args, program), program.options);
+  const { environment, print, printError } = context;
+  const { flags, positionals, error } = parseCommandLine(helpAsFlag(context.args, program), program.options);
   const reject = (lines: readonly string[]): Prepared<S> => {
-    complain([...lines.map((line) => `${program.name}: ${line}`), "", formatUsage(program)].join("\n"));
+    printError([...lines.map((line) => `${program.name}: ${line}`), "", formatUsage(program)].join("\n"));
     return { kind: "exit", code: EXIT.settings };
   };
   if (error !== undefined) return reject([error]);
@@ -116,14 +118,14 @@ export async function prepare<S extends AnySettings>(
     return { kind: "exit", code };
   };
   if (asked("help")) return exit(formatHelp(program, { all: isAllAsked }));
-  if (asked("version")) return exit(`${program.name} ${program.version}`);
+  if (asked("version")) return exit(`${program.name} ${VERSION}`);
   if (asked("validateConfig")) {
     const report = formatReport(program.options, { resolution, file });
     return exit(report.text, report.exitCode);
   }
   const errors = problems.filter(({ severity }) => severity === "error");
   if (settings === undefined) return reject(errors.map((problem) => inFile(describeProblem(problem), file.path)));
-  for (const warning of problems) complain(`${program.name}: warning: ${describeProblem(warning)}`);
+  for (const warning of problems) printError(`${program.name}: warning: ${describeProblem(warning)}`);
   const reload = (current: S) => reloadSettings(program, { ...given, current, configPath: file.path });
   return { kind: "ready", settings, positionals, reload };
 }
@@ -139,67 +141,68 @@ export type InterruptedCode<S> = number | ((settings: S, positionals: readonly s
 /** Runs a program that ends by itself. */
 export async function runOnce<S extends ProgramSettings>(
   program: Program<S>,
-  { around, run, interrupted = EXIT.ok }: {
-    around: ProgramContext;
+  { context, run, interrupted = EXIT.ok }: {
+    context: ProgramContext;
     /**
-     * Answers the exit code. What it throws is one line on standard error and exit code 1, or 2 of a SettingsError; a
-     * closed reader of its output is exit code 0.
+     * Returns the exit code, by default 0. An error becomes one line on standard error and exit code 1, or 2 for a
+     * SettingsError. If the reader of the output has closed it, the exit code is 0.
      */
-    run: (settings: S, positionals: readonly string[]) => Promise<number>;
+    run: (settings: S, positionals: readonly string[]) => Promise<number | void>;
     /** Exit code at Ctrl-C; default 0. Unfinished work has another code, so that a script does not continue after it. */
     interrupted?: InterruptedCode<S>;
   },
 ): Promise<number> {
-  const prepared = await prepare(program, around);
+  const prepared = await prepare(program, context);
   if (prepared.kind === "exit") return prepared.code;
   const { settings, positionals } = prepared;
   try {
-    return await run(settings, positionals);
+    return await run(settings, positionals).finally(() => outputOf(context).flush()) ?? EXIT.ok;
   } catch (error) {
     if (error instanceof OutputClosed) return EXIT.ok;
     if (error instanceof Interrupted) {
       return typeof interrupted === "number" ? interrupted : interrupted(settings, positionals);
     }
-    around.complain(`${program.name}: ${errorText(error)}`);
+    const usage = error instanceof UsageError ? `\n\n${formatUsage(program)}` : "";
+    context.printError(`${program.name}: ${errorText(error)}${usage}`);
     return error instanceof SettingsError ? EXIT.settings : EXIT.failure;
   } finally {
-    // The process ends with what is answered here.
+    // The caller ends the process with the exit code.
     await flushProcessOutputs();
   }
 }
 
-/** Where a command writes its answer. */
+/** Where a command writes its result. */
 export function outputOf({ output, environment }: ProgramContext): Output {
   return output ?? processOutput(environment);
 }
 
-/** Where a command writes what is not the answer. */
+/** Where a command writes its messages. */
 export function errorsOf({ errors, environment }: ProgramContext): Output {
   return errors ?? processErrors(environment);
 }
 
-/** Ends a command: aborted with {@linkcode Interrupted}, for which `runOnce` has an exit code of its own. */
-export function stoppedBy({ stopping }: ProgramContext, options: InterruptionOptions = {}): AbortSignal {
+/** Stops a command: aborted with {@linkcode Interrupted}, which `runOnce` turns into an exit code. */
+export function stopSignalOf({ stopping }: ProgramContext, options: InterruptionOptions = {}): AbortSignal {
   return stopping ?? interruption(options);
 }
 
 /**
- * Runs a program until SIGTERM or SIGINT, or until it is done; SIGHUP reloads its settings. Answers the exit code.
+ * Runs a program until SIGTERM or SIGINT, or until it is done; SIGHUP reloads its settings. Returns the exit code.
  *
- * @param start starts everything; what it throws is one line on standard error and exit code 1
+ * @param start starts everything; its error becomes one line on standard error and exit code 1
  */
 export async function serve<S extends RunningSettings>(
   program: ServerProgram<S>,
   start: (settings: S, parts: Starting) => Promise<Running<S>>,
-  around: ProgramContext = processContext(),
+  context: ProgramContext = processContext(),
 ): Promise<number> {
-  const prepared = await prepare(program, around);
+  const prepared = await prepare(program, context);
   if (prepared.kind === "exit") return prepared.code;
   const { settings } = prepared;
   const { otelEndpoint: endpoint, otelSampleRatio: sampleRatio } = settings;
   if (endpoint !== undefined) {
     const { name: serviceName, permissions } = program;
-    const { environment } = around;
+    const { environment } = context;
     const again = tracedCommand({ endpoint, sampleRatio, serviceName, permissions, environment });
     if (again !== undefined) return await runInstead(again);
   }
@@ -211,7 +214,7 @@ export async function serve<S extends RunningSettings>(
   listenForReload(started.promise, log);
   try {
     const running = await start(settings, { log, stopping });
-    const manager = await managerOf(running, { environment: around.environment, log });
+    const manager = await managerOf(running, { environment: context.environment, log });
     started.resolve(reloaderOf({ running, prepared, manager, log }));
     await manager?.ready("running");
     const code = await Promise.race([stopAsked, ...(running.done ? [running.done] : [])]);
@@ -219,7 +222,7 @@ export async function serve<S extends RunningSettings>(
     return code ?? EXIT.ok;
   } catch (error) {
     if (stopping.aborted && error === stopping.reason) return EXIT.ok;
-    around.complain(`${program.name}: ${errorText(error)}`);
+    context.printError(`${program.name}: ${errorText(error)}`);
     log.debug("program failed", { stack: error instanceof Error ? error.stack : undefined });
     return error instanceof SettingsError ? EXIT.settings : EXIT.failure;
   }
@@ -232,7 +235,7 @@ async function managerOf<S>(
 ): Promise<SystemdNotifier | undefined> {
   if (environment["NOTIFY_SOCKET"] === undefined) return undefined;
   // Loaded on demand: commands share this file and must start quickly.
-  const { growing, readNotifySettings, SystemdNotifier } = await import("@vessel/gateway");
+  const { growing, readNotifySettings, SystemdNotifier } = await import("@vessel/gateway/boat");
   const settings = readNotifySettings(environment, [Deno.pid, Deno.ppid]);
   return settings && new SystemdNotifier({ settings, probe: heartbeats ? growing(heartbeats) : () => true, log });
 }
@@ -240,7 +243,7 @@ async function managerOf<S>(
 /** Aborted at the first stop signal. The process then ends at the deadline even if something hangs. */
 function whenStopped(log: Logger): AbortSignal {
   const stopping = new AbortController();
-  const ask = (signal: Deno.Signal) => {
+  const onSignal = (signal: Deno.Signal) => {
     if (stopping.signal.aborted) return;
     log.info("stopping", { signal });
     setTimeout(() => {
@@ -249,7 +252,7 @@ function whenStopped(log: Logger): AbortSignal {
     }, STOP_DEADLINE_MS);
     stopping.abort();
   };
-  for (const signal of STOP_SIGNALS) Deno.addSignalListener(signal, () => ask(signal));
+  for (const signal of STOP_SIGNALS) Deno.addSignalListener(signal, () => onSignal(signal));
   return stopping.signal;
 }
 
@@ -306,6 +309,6 @@ export function processContext(): ProgramContext {
     args: Deno.args,
     environment: Deno.env.toObject(),
     print: (text) => printLine(text, "output"),
-    complain: (text) => printLine(text, "errors"),
+    printError: (text) => printLine(text, "errors"),
   };
 }

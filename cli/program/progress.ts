@@ -1,14 +1,14 @@
-import type { Clock } from "@vessel/gateway";
+import type { Clock } from "@vessel/gateway/boat";
 import { cut } from "./table.ts";
 import type { Output } from "./terminal.ts";
 
-/** The input whose progress is shown, and the output. */
+/** Properties of a progress bar. */
 export interface ProgressOptions {
-  /** Standard error: nothing is shown unless it is a terminal. */
+  /** Standard error; the bar is shown only on a terminal. */
   output: Output;
-  /** How much there is; left out where nobody knows. */
+  /** Total amount; left out if unknown. */
   total?: number;
-  /** What is counted, such as `frames`; `bytes` are shown in KB, MB and GB. */
+  /** Unit of the amount, such as `frames`; `bytes` are shown in KB, MB and GB. */
   unit: string;
   clock: Pick<Clock, "monoMs">;
 }
@@ -16,7 +16,7 @@ export interface ProgressOptions {
 const REDRAW_MS = 100;
 const BAR_CHARACTERS = 24;
 
-/** A bar with rate and time left on a terminal; nothing in a pipe. */
+/** A progress bar with rate and remaining time. */
 export class Progress {
   readonly #options: ProgressOptions;
   readonly #startMs: number;
@@ -28,7 +28,7 @@ export class Progress {
     this.#startMs = options.clock.monoMs();
   }
 
-  /** So much more is done. Cheap. */
+  /** Adds to the amount done. Cheap. */
   add(n: number): void {
     this.#count += n;
     const { output, clock } = this.#options;

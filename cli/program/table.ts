@@ -9,6 +9,11 @@ export interface Column {
   max?: number;
 }
 
+/** A column that shows a text of each item. */
+export interface ItemColumn<T> extends Column {
+  text: (item: T) => string;
+}
+
 /** Columns and form of a printed table. */
 export interface TableOptions {
   columns: readonly Column[];
@@ -42,6 +47,14 @@ export function formatTable(
   return [paint({ hasColor: color }, "bold", titles), ...cells.map(line)].join("\n");
 }
 
+/** Formats a table with a row for each item. */
+export function formatItems<T>(
+  items: readonly T[],
+  { columns, ...form }: Omit<TableOptions, "columns"> & { columns: readonly ItemColumn<T>[] },
+): string {
+  return formatTable(items.map((item) => columns.map(({ text }) => text(item))), { columns, ...form });
+}
+
 /** The text cut to `width` characters, ending with `…` if cut. */
 export function cut(text: string, width: number): string {
   if (text.length <= width) return text;
@@ -60,8 +73,8 @@ export function padded(
 }
 
 /** Narrows the widest columns until all fit or all have the least width. */
-function fit(widths: number[], room: number): void {
-  let excess = widths.reduce((sum, each) => sum + each, 0) - room;
+function fit(widths: number[], available: number): void {
+  let excess = widths.reduce((sum, each) => sum + each, 0) - available;
   while (excess > 0) {
     const widest = widths.indexOf(Math.max(...widths));
     const now = widths[widest] ?? 0;

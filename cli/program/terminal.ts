@@ -10,9 +10,9 @@ export interface Output {
   /** Whether it shows colours: a terminal, unless `NO_COLOR` is set or `TERM` is `dumb`. */
   readonly hasColor: boolean;
   /**
-   * Takes text. A terminal gets it without control characters but ends of lines and colours: see
-   * {@linkcode visible}. It goes out soon, or at once when much has come together: then there is a promise to wait for, so that
-   * no more than twice as much is kept.
+   * Buffers text. For a terminal, control characters other than line breaks and colours are escaped, see
+   * {@linkcode visible}. It is written after a short delay. If the buffer is full, it is written at once, and the
+   * returned promise must be awaited, which limits the memory to two buffers.
    *
    * @throws {OutputClosed} the reader has closed the pipe; also as a rejection
    */
@@ -30,7 +30,7 @@ export class OutputClosed extends Error {
   override readonly name = "OutputClosed";
 }
 
-/** Destination of bytes: standard output or standard error. */
+/** Standard output or standard error. */
 export interface ByteSink {
   write(bytes: Uint8Array): Promise<number>;
 }
@@ -138,7 +138,7 @@ export function processOutput(environment: Environment): Output {
   return ofProcess.output ??= outputOf(Deno.stdout, environment);
 }
 
-/** This process's standard error, for tables of devices, progress and notes. */
+/** This process's standard error. */
 export function processErrors(environment: Environment): Output {
   return ofProcess.errors ??= outputOf(Deno.stderr, environment);
 }
@@ -153,9 +153,9 @@ export function paint({ hasColor }: Pick<Output, "hasColor">, style: Style, text
   return hasColor ? `${ESCAPE}${CODES[style]}m${text}${ESCAPE}0m` : text;
 }
 
-/** What `write` lets through to a terminal: ends of lines, tabs, and the colours of {@linkcode paint}. */
+/** Control characters, and the line breaks and colours of {@linkcode paint} that `write` does not escape. */
 // deno-lint-ignore no-control-regex -- those are the ones
-const STEERING = /\u001b\[(?:[0-2]|3[1-5])m|\r?\n|\t|[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
+const CONTROL = /\u001b\[(?:[0-2]|3[1-5])m|\r?\n|\t|[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 const HARMLESS = ["\n", "\r\n", "\t"];
 
 /**
@@ -163,15 +163,15 @@ const HARMLESS = ["\n", "\r\n", "\t"];
  * and our colours stay.
  */
 export function visible(text: string): string {
-  return text.replace(STEERING, (found) => found.length > 2 || HARMLESS.includes(found) ? found : escaped(found));
+  return text.replace(CONTROL, (found) => found.length > 2 || HARMLESS.includes(found) ? found : escaped(found));
 }
 
 /** Prints a line on standard output or standard error, visible where that is a terminal. */
 export function printLine(text: string, to: "output" | "errors"): void {
   const [file, print] = to === "output"
-    // deno-lint-ignore no-console -- what a program answers goes to standard output
+    // deno-lint-ignore no-console -- results go to standard output
     ? [Deno.stdout, console.log]
-    // deno-lint-ignore no-console -- what a program complains about goes to standard error
+    // deno-lint-ignore no-console -- messages go to standard error
     : [Deno.stderr, console.error];
   if (file.isTerminal()) processStatusLine().clear();
   print(file.isTerminal() ? visible(text) : text);

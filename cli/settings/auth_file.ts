@@ -1,7 +1,7 @@
 import { errorText } from "@vessel/gateway/base";
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { type AccessToken, type Scope, SCOPES } from "@vessel/gateway";
+import { type AccessToken, type Scope, SCOPES } from "@vessel/gateway/boat";
 import { nearest } from "./nearest.ts";
 
 const KEYS = ["name", "sha256", "scopes", "instances"];

@@ -1,25 +1,14 @@
-import { BOAT_DEFAULTS, isBusSource, parseBusSource } from "@vessel/gateway";
+import { BOAT_DEFAULTS, isBusSource, parseBusSource } from "@vessel/gateway/boat";
 import { ALL_ADDRESSES, errorText, formatAddress, type ListenAddress, MAX_PORT } from "@vessel/gateway/base";
-import { fileOptions, programOptions, serverOptions } from "./common_options.ts";
-import {
-  address,
-  boolean,
-  duration,
-  integer,
-  list,
-  offAtZero,
-  oneOf,
-  powerOfTwo,
-  reloadable,
-  size,
-} from "./option_types.ts";
-import { connectionOptions } from "./connection_options.ts";
-import { journalChecks, journalOptions } from "./journal_options.ts";
-import type { Check, SettingsOf } from "./options.ts";
 import { alertChecks, alertOptions } from "./alert_options.ts";
 import { authChecks, authOptions } from "./auth_options.ts";
+import { fileOptions, programOptions, serverOptions } from "./common_options.ts";
+import { connectionOptions } from "./connection_options.ts";
+import { journalChecks, journalOptions } from "./journal_options.ts";
 import { mdnsChecks, mdnsOptions } from "./mdns_options.ts";
 import { mqttChecks, mqttOptions } from "./mqtt_options.ts";
+import { offAtZero, OptionGroup, reloadable } from "./option_types.ts";
+import { type Check, refuse, type SettingsOf, warn } from "./options.ts";
 import { replicationChecks, replicationOptions } from "./replication_options.ts";
 import { requestChecks, requestOptions } from "./request_rules.ts";
 import { sendChecks, sendOptions } from "./send_options.ts";
@@ -38,13 +27,13 @@ const MIN_STREAM_BUFFER_BYTES = 16 * 1024;
 /** Limit of Linux (IFNAMSIZ without the terminating zero). */
 const INTERFACE_NAME = /^[^\s/]{1,15}$/;
 
-const BUS = "Bus";
-const NETWORK = "Network";
-const MEMORY = "Memory";
-const HEALTH = "Health";
+const bus = new OptionGroup("Bus");
+const network = new OptionGroup("Network");
+const memory = new OptionGroup("Memory");
+const health = new OptionGroup("Health");
 
 const busOptions = {
-  interfaces: list({
+  interfaces: bus.list({
     name: "interface",
     aliases: ["interfaces"],
     key: ["interface", "interfaces"],
@@ -53,44 +42,33 @@ const busOptions = {
     help:
       "CAN interface to read, such as can0, or a gateway: tcp://192.168.4.1:1457, udp://:2000, serial:///dev/ttyUSB0, or " +
       "the file of a recording. Several by repeating or with commas. -interfaces overrides -interface.",
-    group: BUS,
     validate: checkInterface,
   }),
-  canDriver: oneOf({
+  canDriver: bus.oneOf({
     name: "can-driver",
     default: "ffi",
     choices: ["ffi", "socketcan"],
     help:
       "ffi: through libc, nothing to install. socketcan: through the npm package of that name, installed separately.",
-    group: BUS,
   }),
-  loopback: boolean({
+  loopback: bus.boolean({
     name: "loopback",
-    default: false,
     help: "Buses in memory instead of CAN interfaces: each returns the frames that are sent to it.",
-    group: BUS,
   }),
-  demo: boolean({
-    name: "demo",
-    default: false,
-    help: "A simulated boat under way, on a bus in memory. Needs no CAN interface.",
-    group: BUS,
-  }),
-  discovery: boolean({
+  demo: bus.boolean({ name: "demo", help: "A simulated boat under way, on a bus in memory. Needs no CAN interface." }),
+  discovery: bus.boolean({
     name: "discovery",
     default: true,
     help: "Request the identity of devices. -discovery=false only listens.",
-    group: BUS,
   }),
-  deviceIdleTimeoutMs: reloadable(duration({
+  deviceIdleTimeoutMs: reloadable(bus.duration({
     name: "device-idle-timeout",
     beyond: "The device and its values leave the tables until it is received again.",
     key: "device.idle-timeout",
     default: BOAT_DEFAULTS.deviceIdleTimeoutMs,
     help: "A device silent for longer is removed. 0: never.",
-    group: BUS,
   })),
-  maxAssemblies: integer({
+  maxAssemblies: bus.integer({
     name: "max-assemblies",
     beyond:
       "The oldest unfinished message is discarded and counted in vbg_assembler_dropped_total with the reason overflow.",
@@ -98,45 +76,40 @@ const busOptions = {
     min: 1,
     max: 1_000_000,
     help: "Most unfinished multi-frame messages kept for each bus.",
-    group: BUS,
   }),
 };
 
 const networkOptions = {
-  listen: address({
+  listen: network.address({
     name: "listen",
     help: "Address of the HTTP server: 127.0.0.1:8089, [::1]:8089, or :8089 for all addresses. Overrides -port.",
-    group: NETWORK,
   }),
-  port: integer({
+  port: network.integer({
     name: "port",
     default: BOAT_DEFAULTS.port,
     max: MAX_PORT,
     help: "Port of the HTTP server on all addresses. 0: any free port; the log says which.",
-    group: NETWORK,
   }),
-  maxStreams: reloadable(integer({
+  maxStreams: reloadable(network.integer({
     name: "max-streams",
     beyond: "503 with Retry-After.",
     default: BOAT_DEFAULTS.maxStreams,
     min: 1,
     max: 1_000_000,
     help: "Most streams (/events, /ws and those of sessions together) open at once.",
-    group: NETWORK,
   })),
-  streamBufferBytes: size({
+  streamBufferBytes: network.size({
     name: "stream-buffer-bytes",
     beyond: "The client is skipped, counted, and gets a dropped event with the range.",
     default: BOAT_DEFAULTS.streamBufferBytes,
     minBytes: MIN_STREAM_BUFFER_BYTES,
     maxBytes: 2 ** 30,
     help: "Most bytes that wait for one slow client.",
-    group: NETWORK,
   }),
 };
 
 const memoryOptions = {
-  ringFrames: powerOfTwo({
+  ringFrames: memory.powerOfTwo({
     name: "ring-size",
     beyond:
       "The oldest frames leave memory; a client that needs them reads the journal or gets the error fallen_behind.",
@@ -144,23 +117,20 @@ const memoryOptions = {
     min: MIN_RING_FRAMES,
     max: MAX_RING_FRAMES,
     help: "Frames kept in memory for clients that catch up. A power of two.",
-    group: MEMORY,
   }),
-  maxValues: integer({
+  maxValues: memory.integer({
     name: "max-values",
     beyond: "Values of further devices and PGNs are not kept; they are counted in vbg_values_refused_total.",
     default: BOAT_DEFAULTS.maxValues,
     min: 1,
     max: 2 ** 24,
     help: "Most last values kept, one for each device and PGN.",
-    group: MEMORY,
   }),
-  busSilenceThresholdMs: reloadable(offAtZero(duration({
+  busSilenceThresholdMs: reloadable(offAtZero(health.duration({
     name: "bus-silence-threshold",
     key: "health.bus-silence-threshold",
     default: 0,
     help: "/healthz reports a bus without frames for longer. Not set or 0: off.",
-    group: HEALTH,
   }))),
 };
 
@@ -180,9 +150,9 @@ export const boatOptions = {
   ...sessionOptions,
   ...journalOptions,
   ...replicationOptions,
-  ...serverOptions(),
+  ...serverOptions,
   ...fileOptions(BOAT_CONFIG_NAME),
-  ...programOptions(),
+  ...programOptions,
 };
 
 /** Settings of the boat server. */
@@ -199,45 +169,30 @@ export const boatChecks: readonly Check<BoatSettings>[] = [
   ...mdnsChecks,
   ...alertChecks,
   ...replicationChecks,
-  { settings: ["slots"], severity: "warning", test: ({ slots }) => doubtSlots(slots) },
-  {
-    settings: ["interfaces"],
-    severity: "error",
-    test: ({ interfaces }) => interfaces.length === 0 ? "Cannot start without an interface" : undefined,
-  },
-  {
-    settings: ["interfaces"],
-    severity: "error",
-    test: ({ interfaces }) =>
-      interfaces.length > MAX_INTERFACES
-        ? `Cannot read ${interfaces.length} interfaces: expected at most ${MAX_INTERFACES}`
-        : undefined,
-  },
-  {
-    settings: ["interfaces"],
-    severity: "error",
-    test: ({ interfaces }) => {
-      const twice = interfaces.find((name, index) => interfaces.indexOf(name) !== index);
-      return twice === undefined ? undefined : `Cannot read the interface "${twice}" twice`;
-    },
-  },
-  ...(["interfaces", "canDriver", "loopback"] as const).map((name): Check<BoatSettings> => ({
-    settings: [name],
-    severity: "warning",
-    test: ({ demo }, isGiven) => demo && isGiven(name) ? "Not used: -demo brings a bus of its own" : undefined,
-  })),
-  {
-    settings: ["canDriver"],
-    severity: "warning",
-    test: ({ loopback, demo }, isGiven) =>
-      loopback && !demo && isGiven("canDriver") ? "Not used: -loopback needs no driver" : undefined,
-  },
-  {
-    settings: ["port", "listen"],
-    severity: "warning",
-    test: ({ listen }, isGiven) =>
-      listen !== undefined && isGiven("port") ? `Not used: -listen ${formatAddress(listen)} overrides it` : undefined,
-  },
+  warn(["slots"], ({ slots }) => doubtSlots(slots)),
+  refuse(["interfaces"], ({ interfaces }) => interfaces.length === 0 && "Cannot start without an interface"),
+  refuse(
+    ["interfaces"],
+    ({ interfaces }) =>
+      interfaces.length > MAX_INTERFACES &&
+      `Cannot read ${interfaces.length} interfaces: expected at most ${MAX_INTERFACES}`,
+  ),
+  refuse(["interfaces"], ({ interfaces }) => {
+    const twice = interfaces.find((name, index) => interfaces.indexOf(name) !== index);
+    return twice === undefined ? undefined : `Cannot read the interface "${twice}" twice`;
+  }),
+  ...(["interfaces", "canDriver", "loopback"] as const).map((name): Check<BoatSettings> =>
+    warn([name], ({ demo }, isGiven) => demo && isGiven(name) && "Not used: -demo brings a bus of its own")
+  ),
+  warn(
+    ["canDriver"],
+    ({ loopback, demo }, isGiven) => loopback && !demo && isGiven("canDriver") && "Not used: -loopback needs no driver",
+  ),
+  warn(
+    ["port", "listen"],
+    ({ listen }, isGiven) =>
+      listen !== undefined && isGiven("port") && `Not used: -listen ${formatAddress(listen)} overrides it`,
+  ),
 ];
 
 /** Where the boat server listens: `listen`, else `port` on all addresses. */

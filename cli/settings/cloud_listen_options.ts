@@ -1,8 +1,8 @@
-import { isOwnMachine } from "@vessel/gateway";
-import { readClientAuthorities, readRevoked } from "@vessel/gateway/cloud";
+import { isOwnMachine } from "@vessel/gateway/boat";
 import { ALL_ADDRESSES, errorText, formatAddress, type ListenAddress } from "@vessel/gateway/base";
-import { address, boolean, oneOf, text } from "./option_types.ts";
-import type { AsyncCheck, Check, SettingsOf } from "./options.ts";
+import { readClientAuthorities, readRevoked } from "@vessel/gateway/cloud";
+import { OptionGroup } from "./option_types.ts";
+import { type AsyncCheck, type Check, refuse, type SettingsOf } from "./options.ts";
 import { authoritiesProblem, tlsPairProblem } from "./tls_pair.ts";
 
 /** Where a cloud with two ports listens for boats. */
@@ -16,130 +16,101 @@ export const SINGLE_LISTEN: ListenAddress = { hostname: ALL_ADDRESSES, port: 443
 /** Where an ACME authority checks http-01 challenges. */
 export const ACME_HTTP_LISTEN: ListenAddress = { hostname: ALL_ADDRESSES, port: 80 };
 
-const NETWORK = "Network";
-const BOATS = "Boats";
-const ACME = "ACME";
+const network = new OptionGroup("Network", { section: "acme" });
+const boats = new OptionGroup("Boats", { section: "acme" });
+const acme = new OptionGroup("ACME", { section: "acme" });
 
 /** Options of where a cloud listens. */
 export const cloudListenOptions = {
-  grpcListen: address({
+  grpcListen: network.address({
     name: "grpc-listen",
     key: "grpc.listen",
     help: `Address that boats replicate to. Default ${formatAddress(GRPC_LISTEN)}.`,
-    group: NETWORK,
   }),
-  httpListen: address({
+  httpListen: network.address({
     name: "http-listen",
     key: "http.listen",
     help: `Address of the HTTP server, without TLS. Default ${formatAddress(HTTP_LISTEN)}.`,
-    group: NETWORK,
   }),
-  listen: address({
+  listen: network.address({
     name: "listen",
     help:
-      "One address for both: boats by gRPC with their certificates, everybody else by HTTPS. Instead of -grpc-listen and " +
+      "One address for both: boats by gRPC with their certificates, other clients by HTTPS. Instead of -grpc-listen and " +
       `-http-listen. With ACME the default is ${formatAddress(SINGLE_LISTEN)}.`,
-    group: NETWORK,
   }),
-  tlsCert: text({
+  tlsCert: network.text({
     name: "tls-cert",
     key: ["grpc.tls.cert", "tls.cert"],
-    placeholder: "PATH",
-    default: "",
+    placeholder: "FILE",
     help:
       "PEM file with the cloud's certificate chain. A changed file is reloaded within 10 seconds, as are all certificate " +
       "files; if it cannot be used, the old certificate stays in use.",
-    group: NETWORK,
   }),
-  tlsKey: text({
+  tlsKey: network.text({
     name: "tls-key",
     key: ["grpc.tls.key", "tls.key"],
-    placeholder: "PATH",
-    default: "",
+    placeholder: "FILE",
     help: "PEM file with the key of -tls-cert, not encrypted.",
-    group: NETWORK,
   }),
-  tlsClientCa: text({
+  tlsClientCa: boats.text({
     name: "tls-client-ca",
     key: ["grpc.tls.client-ca", "tls.client-ca"],
-    placeholder: "PATH",
-    default: "",
+    placeholder: "FILE",
     help:
       "PEM file with the authorities that must have issued the boats' certificates: `vbg-cloud ca init` creates one.",
-    group: BOATS,
   }),
-  tlsRevoked: text({
+  tlsRevoked: boats.text({
     name: "tls-revoked",
     key: ["grpc.tls.revoked", "tls.revoked"],
-    placeholder: "PATH",
-    default: "",
+    placeholder: "FILE",
     help: "File of revoked certificates, as `vbg-cloud ca revoke` writes it. Reloaded within a second.",
-    group: BOATS,
   }),
-  insecure: boolean({
+  insecure: boats.boolean({
     name: "insecure",
     key: "grpc.insecure",
-    default: false,
     help: "Accept boats without certificates, under any instance id. Only on this machine, for tests.",
-    group: BOATS,
   }),
-  acmeDomain: text({
+  acmeDomain: acme.text({
     name: "acme-domain",
-    key: "acme.domain",
-    placeholder: "DOMAIN",
-    default: "",
+    placeholder: "HOST",
     help: "Public name of this server: its certificate is obtained and renewed by ACME. Uses one port for all clients.",
-    group: ACME,
     validate: (value) =>
       value === "" || /^(?!-)[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(value)
         ? undefined
         : `Cannot get a certificate for "${value}": expected the name of a host, such as cloud.example.com`,
   }),
-  acmeEmail: text({
+  acmeEmail: acme.text({
     name: "acme-email",
-    key: "acme.email",
     placeholder: "EMAIL",
-    default: "",
     help: "Contact address for the authority. Giving it accepts the authority's terms of service.",
-    group: ACME,
   }),
-  acmeChallenge: oneOf({
+  acmeChallenge: acme.oneOf({
     name: "acme-challenge",
-    key: "acme.challenge",
     default: "auto",
     choices: ["auto", "http-01", "tls-alpn-01"],
     help:
       "Challenge that proves control of the domain. http-01: at port 80. tls-alpn-01: at the one port itself, needs " +
       "openssl. auto: http-01, then tls-alpn-01 if it fails.",
-    group: ACME,
   }),
-  acmeHttpListen: address({
+  acmeHttpListen: acme.address({
     name: "acme-http-listen",
-    key: "acme.http-listen",
     help: `Address that answers http-01 and redirects other requests to HTTPS. Default ${
       formatAddress(ACME_HTTP_LISTEN)
     }.`,
-    group: ACME,
   }),
-  acmeDirectory: text({
+  acmeDirectory: acme.text({
     name: "acme-directory",
-    key: "acme.directory",
     placeholder: "URL",
-    default: "",
     help: "ACME directory of an authority other than Let's Encrypt.",
-    group: ACME,
     validate: (value) =>
       value === "" || (URL.canParse(value) && new URL(value).protocol === "https:")
         ? undefined
         : `Cannot read the URL "${value}": expected https://`,
   }),
-  acmeCa: text({
+  acmeCa: acme.text({
     name: "acme-ca",
-    key: "acme.ca",
-    placeholder: "PATH",
-    default: "",
+    placeholder: "FILE",
     help: "PEM file with the certificate that the directory of a private authority is verified by.",
-    group: ACME,
   }),
 };
 
@@ -148,68 +119,53 @@ export type CloudListenSettings = SettingsOf<typeof cloudListenOptions>;
 
 /** Checks of several of these settings. */
 export const cloudListenChecks: readonly Check<CloudListenSettings>[] = [
-  {
-    settings: ["listen", "acmeDomain", "grpcListen", "httpListen"],
-    severity: "error",
-    test: ({ listen, acmeDomain, grpcListen, httpListen }) =>
-      (listen !== undefined || acmeDomain !== "") && (grpcListen !== undefined || httpListen !== undefined)
-        ? "Cannot use one port (-listen, -acme-domain) and two (-grpc-listen, -http-listen) together"
-        : undefined,
-  },
-  {
-    settings: ["tlsCert", "tlsKey"],
-    severity: "error",
-    test: ({ tlsCert, tlsKey }) => tlsPairProblem({ cert: tlsCert, key: tlsKey }, { cert: "tls-cert", key: "tls-key" }),
-  },
-  {
-    settings: ["tlsCert", "acmeDomain", "insecure"],
-    severity: "error",
-    test: ({ tlsCert, acmeDomain, insecure }) => {
-      if (acmeDomain !== "") {
-        return tlsCert === "" ? undefined : "Cannot use -tls-cert with ACME, which obtains its own certificate";
-      }
-      if (tlsCert !== "" || insecure) return undefined;
-      return "Cannot accept boats without -tls-cert and -tls-key: `vbg-cloud ca init` and `vbg-cloud ca issue` create them";
-    },
-  },
-  {
-    settings: ["tlsClientCa", "insecure"],
-    severity: "error",
-    test: ({ tlsClientCa, insecure }) =>
-      tlsClientCa === "" && !insecure
-        ? "Cannot verify boats without -tls-client-ca: `vbg-cloud ca init` creates an authority"
-        : undefined,
-  },
-  {
-    settings: ["insecure", "grpcListen", "listen", "acmeDomain"],
-    severity: "error",
-    test: ({ insecure, grpcListen = INSECURE_GRPC_LISTEN, listen, acmeDomain }) => {
+  refuse(
+    ["listen", "acmeDomain", "grpcListen", "httpListen"],
+    ({ listen, acmeDomain, grpcListen, httpListen }) =>
+      (listen !== undefined || acmeDomain !== "") && (grpcListen !== undefined || httpListen !== undefined) &&
+      "Cannot use one port (-listen, -acme-domain) and two (-grpc-listen, -http-listen) together",
+  ),
+  refuse(
+    ["tlsCert", "tlsKey"],
+    ({ tlsCert, tlsKey }) => tlsPairProblem({ cert: tlsCert, key: tlsKey }, { cert: "tls-cert", key: "tls-key" }),
+  ),
+  refuse(["tlsCert", "acmeDomain", "insecure"], ({ tlsCert, acmeDomain, insecure }) => {
+    if (acmeDomain !== "") {
+      return tlsCert === "" ? undefined : "Cannot use -tls-cert with ACME, which obtains its own certificate";
+    }
+    if (tlsCert !== "" || insecure) return undefined;
+    return "Cannot accept boats without -tls-cert and -tls-key: `vbg-cloud ca init` and `vbg-cloud ca issue` create them";
+  }),
+  refuse(
+    ["tlsClientCa", "insecure"],
+    ({ tlsClientCa, insecure }) =>
+      tlsClientCa === "" && !insecure &&
+      "Cannot verify boats without -tls-client-ca: `vbg-cloud ca init` creates an authority",
+  ),
+  refuse(
+    ["insecure", "grpcListen", "listen", "acmeDomain"],
+    ({ insecure, grpcListen = INSECURE_GRPC_LISTEN, listen, acmeDomain }) => {
       if (!insecure) return undefined;
       if (listen !== undefined || acmeDomain !== "") return "Cannot use -insecure on one port for all";
       return isOwnMachine(grpcListen.hostname)
         ? undefined
         : `Cannot use -insecure on ${formatAddress(grpcListen)}: other machines reach it; -grpc-listen 127.0.0.1:9443`;
     },
-  },
-  {
-    settings: ["insecure", "tlsCert", "tlsClientCa", "tlsRevoked"],
-    severity: "error",
-    test: ({ insecure, tlsCert, tlsClientCa, tlsRevoked }) =>
-      insecure && tlsCert + tlsClientCa + tlsRevoked !== "" ? "Cannot use -insecure with certificates" : undefined,
-  },
-  {
-    settings: ["acmeEmail", "acmeDomain"],
-    severity: "error",
-    test: ({ acmeEmail, acmeDomain }) =>
-      acmeDomain !== "" && !/^[^\s@]+@[^\s@]+$/.test(acmeEmail)
-        ? "Cannot use ACME without -acme-email: it accepts the authority's terms of service"
-        : undefined,
-  },
-  ...(["tlsClientCa", "acmeCa"] as const).map((name): Check<CloudListenSettings> => ({
-    settings: [name],
-    severity: "error",
-    test: ({ [name]: path }) => path === "" ? undefined : authoritiesProblem(path),
-  })),
+  ),
+  refuse(
+    ["insecure", "tlsCert", "tlsClientCa", "tlsRevoked"],
+    ({ insecure, tlsCert, tlsClientCa, tlsRevoked }) =>
+      insecure && tlsCert + tlsClientCa + tlsRevoked !== "" && "Cannot use -insecure with certificates",
+  ),
+  refuse(
+    ["acmeEmail", "acmeDomain"],
+    ({ acmeEmail, acmeDomain }) =>
+      acmeDomain !== "" && !/^[^\s@]+@[^\s@]+$/.test(acmeEmail) &&
+      "Cannot use ACME without -acme-email: it accepts the authority's terms of service",
+  ),
+  ...(["tlsClientCa", "acmeCa"] as const).map((name): Check<CloudListenSettings> =>
+    refuse([name], ({ [name]: path }) => authoritiesProblem(path))
+  ),
 ];
 
 /** Checks of the trust files, read as the server reads them. */

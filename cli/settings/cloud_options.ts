@@ -1,22 +1,26 @@
-import { BOAT_DEFAULTS, CLOUD_DEFAULTS } from "@vessel/gateway";
+import { BOAT_DEFAULTS } from "@vessel/gateway/boat";
+import { CLOUD_DEFAULTS } from "@vessel/gateway/cloud-server";
 import { authOptions, tokenChecks } from "./auth_options.ts";
 import { cloudListenChecks, cloudListenOptions, cloudTrustChecks } from "./cloud_listen_options.ts";
-import { fileOptions, keptFolder, programOptions, runOptions } from "./common_options.ts";
+import { fileOptions, programOptions, runOptions } from "./common_options.ts";
 import { connectionOptions } from "./connection_options.ts";
 import { journalFileChecks, journalOptions } from "./journal_options.ts";
-import { duration, integer, powerOfTwo, reloadable, size, text } from "./option_types.ts";
+import { OptionGroup, reloadable } from "./option_types.ts";
 import type { AsyncCheck, Check, SettingsOf } from "./options.ts";
 import { sessionOptions } from "./session_options.ts";
+import { keptFolder } from "./state_dir.ts";
+
+const journal = new OptionGroup("Journal");
 
 /** Name of the configuration file that is read without `-config`. */
 export const CLOUD_CONFIG_NAME = "vbg-cloud.conf";
 
-const BOATS = "Boats";
-const MEMORY = "Memory";
-const NETWORK = "Network";
+const boats = new OptionGroup("Boats");
+const memory = new OptionGroup("Memory");
+const network = new OptionGroup("Network");
 
 /** The data directory of the boats. */
-export const dataDirOption = text({
+export const dataDirOption = boats.text({
   name: "data-dir",
   placeholder: "DIR",
   default: {
@@ -25,31 +29,28 @@ export const dataDirOption = text({
   },
   help:
     "Directory of the boats' data, with a directory for each boat. Created if missing; used by one process at a time.",
-  group: BOATS,
   validate: (dir) => dir === "" ? "Cannot use an empty path as the data directory" : undefined,
 });
 
 const boatOptions = {
   dataDir: dataDirOption,
-  maxInstances: reloadable(integer({
+  maxInstances: reloadable(boats.integer({
     name: "max-instances",
     beyond: "The handshake of a further boat is refused with RESOURCE_EXHAUSTED.",
     default: 10_000,
     min: 1,
     max: 1_000_000,
     help: "Most boats.",
-    group: BOATS,
   })),
-  rateLimit: reloadable(integer({
+  rateLimit: reloadable(boats.integer({
     name: "replication-rate-limit",
     beyond: "The live stream ends with RESOURCE_EXHAUSTED; the frames come by backfill.",
     key: "replication.rate-limit",
     default: 2000,
     max: 1_000_000,
     help: "Live frames a second that one boat may send on average; more ends its live stream. 0: no limit.",
-    group: BOATS,
   })),
-  rateBurst: reloadable(integer({
+  rateBurst: reloadable(boats.integer({
     name: "replication-rate-burst",
     beyond: "As replication-rate-limit.",
     key: "replication.rate-burst",
@@ -57,18 +58,16 @@ const boatOptions = {
     min: 1,
     max: 1_000_000,
     help: "Live frames that one boat may send at once.",
-    group: BOATS,
   })),
-  maxLiveLagFrames: reloadable(integer({
+  maxLiveLagFrames: reloadable(boats.integer({
     name: "replication-max-live-lag",
     beyond: "The live stream ends; the frames come by backfill.",
     key: "replication.max-live-lag",
     default: 10_000,
     help:
       "Most frames that a boat's live stream may be behind; beyond it the stream ends, and backfill sends the rest. 0: no limit.",
-    group: BOATS,
   })),
-  copyRefuseMs: reloadable(duration({
+  copyRefuseMs: reloadable(boats.duration({
     name: "copy-refuse-time",
     beyond: "The machine must begin a new epoch, and its frames are stored under that.",
     key: "replication.copy-refuse-time",
@@ -76,9 +75,8 @@ const boatOptions = {
     help:
       "A machine with the identity of a boat but other frames, such as a copied disk, is refused while the boat streams " +
       "and for this time after its last message.",
-    group: BOATS,
   })),
-  scrubBytesPerSecond: reloadable(size({
+  scrubBytesPerSecond: reloadable(boats.size({
     name: "scrub-rate",
     beyond: "Checking takes longer.",
     default: CLOUD_DEFAULTS.scrubBytesPerSecond,
@@ -86,21 +84,19 @@ const boatOptions = {
     maxBytes: 2 ** 40,
     help:
       "Bytes a second of the boats' files that are read and checked, each file at most once an hour. Damaged blocks are requested again. 0: off.",
-    group: BOATS,
   })),
 };
 
 const memoryOptions = {
-  brokerIdleTimeoutMs: reloadable(duration({
+  brokerIdleTimeoutMs: reloadable(memory.duration({
     name: "broker-idle-timeout",
     beyond: "The boat leaves memory; the next request or connection loads it from its files.",
     key: "broker.idle-timeout",
     default: 5 * 60_000,
     minMs: 1000,
     help: "A boat that neither sends nor is read for this time leaves memory.",
-    group: MEMORY,
   })),
-  maxIdleBrokers: reloadable(integer({
+  maxIdleBrokers: reloadable(memory.integer({
     name: "max-idle-brokers",
     beyond: "The boats that were used longest ago leave memory first.",
     key: "broker.max-idle",
@@ -108,54 +104,48 @@ const memoryOptions = {
     max: 1_000_000,
     help:
       "Most boats in memory that neither send nor are read; beyond it those unused for the longest time leave memory early.",
-    group: MEMORY,
   })),
-  ringFrames: powerOfTwo({
+  ringFrames: memory.powerOfTwo({
     name: "ring-size",
     beyond: "The oldest frames leave memory; a client that needs them reads the journal.",
     default: BOAT_DEFAULTS.ringFrames,
     min: 16,
     max: 2 ** 22,
     help: "Most frames of one boat kept in memory for clients that catch up. A power of two.",
-    group: MEMORY,
   }),
-  maxValues: integer({
+  maxValues: memory.integer({
     name: "max-values",
     beyond: "Values of further devices and PGNs are not kept; they are counted in vbg_values_refused_total.",
     default: CLOUD_DEFAULTS.maxValues,
     min: 1,
     max: 2 ** 24,
     help: "Most last values kept of one boat, one for each device and PGN.",
-    group: MEMORY,
   }),
-  deviceIdleTimeoutMs: reloadable(duration({
+  deviceIdleTimeoutMs: reloadable(memory.duration({
     name: "device-idle-timeout",
     beyond: "The device and its values leave the tables until it is received again.",
     key: "device.idle-timeout",
     default: BOAT_DEFAULTS.deviceIdleTimeoutMs,
     help: "A device silent for longer while its boat keeps sending is removed. 0: never.",
-    group: MEMORY,
   })),
 };
 
 const streamOptions = {
-  maxStreams: reloadable(integer({
+  maxStreams: reloadable(network.integer({
     name: "max-streams",
     beyond: "503 with Retry-After.",
     default: 10_000,
     min: 1,
     max: 1_000_000,
     help: "Most streams (events, ws and those of sessions together) open at once, of all boats.",
-    group: NETWORK,
   })),
-  streamBufferBytes: size({
+  streamBufferBytes: network.size({
     name: "stream-buffer-bytes",
     beyond: "The client is skipped, counted, and gets a dropped event with the range.",
     default: BOAT_DEFAULTS.streamBufferBytes,
     minBytes: 16 * 1024,
     maxBytes: 2 ** 30,
     help: "Most bytes that wait for one slow client.",
-    group: NETWORK,
   }),
 };
 
@@ -175,7 +165,7 @@ export const cloudOptions = {
   ...memoryOptions,
   ...sessionsOfEach,
   ...journalOfEach,
-  journalBacklogBytes: size({
+  journalBacklogBytes: journal.size({
     name: "journal-backlog-size",
     beyond: "The live stream of the boat ends; the frames come by backfill.",
     key: "journal.backlog-size",
@@ -183,9 +173,8 @@ export const cloudOptions = {
     minBytes: 64 * 1024,
     maxBytes: 2 ** 30,
     help: "Memory for live frames of one boat that wait while the disk is full or slow.",
-    group: "Journal",
   }),
-  archiveStartTimeoutMs: duration({
+  archiveStartTimeoutMs: journal.duration({
     name: "archive-start-timeout",
     beyond: "Boats are served while archiving continues.",
     key: "journal.archive.start-timeout",
@@ -194,11 +183,10 @@ export const cloudOptions = {
     maxMs: 100_000,
     help:
       "Longest time that a start archives the remaining journal files, with both triggers, before boats are served.",
-    group: "Journal",
   }),
-  ...runOptions(),
+  ...runOptions,
   ...fileOptions(CLOUD_CONFIG_NAME),
-  ...programOptions(),
+  ...programOptions,
 };
 
 /** Settings of the cloud server. */

@@ -1,21 +1,20 @@
-import { CONNECTION_DEFAULTS, networksProblem } from "@vessel/gateway";
-import { duration, integer, list, offAtZero } from "./option_types.ts";
+import { CONNECTION_DEFAULTS, networksProblem } from "@vessel/gateway/boat";
+import { offAtZero, OptionGroup } from "./option_types.ts";
 import type { SettingsOf } from "./options.ts";
 
-const NETWORK = "Network";
+const network = new OptionGroup("Network");
 const MAX_CONNECTIONS = 1_000_000;
 
 const sharedOptions = {
-  maxHandshakes: integer({
+  maxHandshakes: network.integer({
     name: "max-handshakes",
     beyond: "The oldest of them is closed and counted with the reason max_handshakes.",
     default: CONNECTION_DEFAULTS.maxHandshakes,
     min: 1,
     max: MAX_CONNECTIONS,
     help: "Most connections that have not finished TLS and their first request header.",
-    group: NETWORK,
   }),
-  maxHandshakesPerAddress: integer({
+  maxHandshakesPerAddress: network.integer({
     name: "max-handshakes-per-address",
     beyond: "Further ones have 2 seconds; then they are closed and counted with the reason max_handshakes_per_address.",
     default: CONNECTION_DEFAULTS.maxHandshakesPerAddress,
@@ -23,42 +22,37 @@ const sharedOptions = {
     max: MAX_CONNECTIONS,
     help: "Most of these from one address (from one network of 64 bits with IPv6). Half of them may be gRPC " +
       "connections without a valid certificate. Connections that have sent a request are not limited per address.",
-    group: NETWORK,
   }),
-  handshakeTimeoutMs: duration({
+  handshakeTimeoutMs: network.duration({
     name: "handshake-timeout",
     beyond: "The connection is closed and counted with the reason handshake_timeout.",
     default: CONNECTION_DEFAULTS.handshakeTimeoutMs,
     minMs: 100,
     maxMs: 3_600_000,
     help: "Longest time that a connection may take to finish TLS and its first request header.",
-    group: NETWORK,
   }),
-  connectionIdleTimeoutMs: duration({
+  connectionIdleTimeoutMs: network.duration({
     name: "connection-idle-timeout",
     beyond: "The connection is closed.",
     default: CONNECTION_DEFAULTS.connectionIdleTimeoutMs,
     minMs: 1000,
     maxMs: 86_400_000,
     help: "Longest time that a connection may stay open without a request in progress. A stream counts as one.",
-    group: NETWORK,
   }),
-  trustedProxies: list({
+  trustedProxies: network.list({
     name: "trusted-proxies",
     commas: true,
     placeholder: "ADDRESS",
-    default: [],
     help:
       "Addresses and networks, such as 10.0.0.0/8, that -max-handshakes-per-address does not apply to: proxies, whose " +
       "clients all have one address.",
-    group: NETWORK,
     validate: networksProblem,
   }),
 };
 
 /** Options of connections. `most`: upper bound of the default. */
 export function connectionOptions({ most }: { most: number }) {
-  const maxConnections = offAtZero(integer({
+  const maxConnections = offAtZero(network.integer({
     name: "max-connections",
     beyond:
       "The connection that has been quiet the longest is closed, or the new one when all have a request under way. " +
@@ -68,7 +62,6 @@ export function connectionOptions({ most }: { most: number }) {
     help:
       `Most connections, of all ports together. 0: half of the files that the process may open, at most ${most}, and ` +
       "4096 where the server cannot read that limit. The other half is for journal and state files.",
-    group: NETWORK,
   }));
   return { maxConnections: { ...maxConnections, defaultText: "half of the open files" }, ...sharedOptions };
 }

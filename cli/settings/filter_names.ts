@@ -30,5 +30,5 @@ export async function doubtBuses(
   // A bus without devices is listed in the health of a boat server. A cloud does not list the buses of a boat.
   const { components = {} } = await client.health({ signal }).catch(() => ({ components: {} }));
   const strange = wanted.find((bus) => isStrange(bus) && !Object.hasOwn(components, bus));
-  return strange === undefined ? undefined : `no device was heard on a bus "${strange}"${hint(strange, { known })}`;
+  return strange === undefined ? undefined : `no device is known on a bus "${strange}"${hint(strange, { known })}`;
 }

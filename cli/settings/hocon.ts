@@ -1,10 +1,9 @@
-import { errorText } from "@vessel/gateway/base";
+import { errorText, importLate } from "@vessel/gateway/base";
 import { pathToFileURL } from "node:url";
 import { nearest } from "./nearest.ts";
 import { type Options, settingNames } from "./options.ts";
 
-/** The part of @pushcorn/hocon-parser that we use; it ships no types. */
-type HoconParser = (options: { text?: string; url?: string; builder: "config"; strict: boolean }) => Promise<unknown>;
+type HoconPackage = typeof import("./hocon_package.ts");
 
 /** A position in a text, both counted from 1. */
 interface Position {
@@ -75,12 +74,15 @@ function isSection(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-async function parse(options: Parameters<HoconParser>[0], name: string): Promise<unknown> {
+async function parse(options: Parameters<HoconPackage["hoconParser"]>[0], name: string): Promise<unknown> {
   // Loaded on demand: the library reads the environment when it is loaded.
-  const { default: parser }: { default: HoconParser } = await import("@pushcorn/hocon-parser");
+  const { hoconParser } = await importLate<HoconPackage>(new URL("./hocon_package.ts", import.meta.url))
+    .catch((error) => {
+      throw new HoconError(`Cannot read config file "${name}": ${errorText(error)}`, { cause: error });
+    });
   let tree: unknown;
   try {
-    tree = await parser(options);
+    tree = await hoconParser(options);
   } catch (error) {
     throw new HoconError(explain(errorText(error), name), { cause: error });
   }

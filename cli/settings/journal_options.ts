@@ -1,146 +1,126 @@
-import type { RetentionSettings } from "@vessel/gateway";
-import { duration, integer, oneOf, powerOfTwo, reloadable, size, text } from "./option_types.ts";
-import type { Check, SettingsOf } from "./options.ts";
+import type { RetentionSettings } from "@vessel/gateway/boat";
+import type { CloudRecordingOptions } from "@vessel/gateway/cloud-server";
+import { OptionGroup, reloadable } from "./option_types.ts";
+import { type Check, definedOnly, refuse, type SettingsOf, warn } from "./options.ts";
 
-const JOURNAL = "Journal";
+const journal = new OptionGroup("Journal", { section: "journal" });
 const MIN_SYNC_INTERVAL_MS = 50;
 /** One block being written and one that waits. */
 const MIN_BACKLOG_BLOCKS = 2;
 
 /** Options of the journal, the same for boat and cloud. */
 export const journalOptions = {
-  journalDir: text({
+  journalDir: journal.text({
     name: "journal-dir",
-    key: "journal.dir",
-    default: "",
+    placeholder: "DIR",
     help: "Directory of the journal, which records every frame. Empty: nothing is recorded, and there is no /history.",
-    group: JOURNAL,
   }),
-  journalPrefix: text({
+  journalPrefix: journal.text({
     name: "journal-prefix",
-    key: "journal.prefix",
+    placeholder: "PREFIX",
     default: "nmea2k",
     help: "First part of the names of journal files.",
-    group: JOURNAL,
     validate: (value) =>
       /^[A-Za-z0-9_-]{1,32}$/.test(value)
         ? undefined
         : `Cannot name files after "${value}": expected 1 to 32 letters, digits, - or _`,
   }),
-  journalBlockBytes: powerOfTwo({
+  journalBlockBytes: journal.powerOfTwo({
     name: "journal-block-size",
-    key: "journal.block-size",
     default: 262_144,
     min: 4096,
     max: 16 * 1024 * 1024,
     help: "Bytes of a block before compression. A power of two.",
-    group: JOURNAL,
   }),
-  journalCompression: oneOf({
+  journalCompression: journal.oneOf({
     name: "journal-compression",
-    key: "journal.compression",
     default: "zstd",
     choices: ["none", "zstd", "zstd-dict"],
     help: "Compression of blocks. zstd-dict can be read but not written.",
-    group: JOURNAL,
   }),
-  journalRotateDurationMs: duration({
+  journalRotateDurationMs: journal.duration({
     name: "journal-rotate-duration",
     key: ["journal.rotate.duration", "journal.rotate-duration"],
     default: 3_600_000,
     help: "Longest time span of one file. 0: no limit.",
-    group: JOURNAL,
   }),
-  journalRotateBytes: size({
+  journalRotateBytes: journal.size({
     name: "journal-rotate-size",
     key: ["journal.rotate.size", "journal.rotate-size"],
     default: 0,
     help: "Size after which a new file starts. 0: no limit.",
-    group: JOURNAL,
   }),
-  journalSyncIntervalMs: duration({
+  journalSyncIntervalMs: journal.duration({
     name: "journal-sync-interval",
-    key: "journal.sync-interval",
     default: 1000,
     minMs: MIN_SYNC_INTERVAL_MS,
     help: "Longest time that a frame is only in memory: a power cut loses at most this.",
-    group: JOURNAL,
   }),
-  journalBacklogBytes: size({
+  journalBacklogBytes: journal.size({
     name: "journal-backlog-size",
     beyond: "Frames are not recorded; the journal notes the gap, and vbg_journal_lost_frames_total counts them.",
-    key: "journal.backlog-size",
     default: 32 * 1024 * 1024,
     minBytes: 1024 * 1024,
     maxBytes: 2 ** 30,
     help: "Memory for frames that wait while the disk is full or slow.",
-    group: JOURNAL,
   }),
-  journalPackAfterMs: duration({
+  journalPackAfterMs: journal.duration({
     name: "journal-pack-after",
-    key: "journal.pack-after",
     default: 30_000,
     help:
       "Blocks that took at least this time to fill are compressed harder, which costs some seconds of CPU time an hour. " +
       "A day: none.",
-    group: JOURNAL,
   }),
-  retentionMaxAgeMs: duration({
+  retentionMaxAgeMs: journal.duration({
     name: "journal-retention-max-age",
     beyond: "The file is deleted.",
     key: "journal.retention.max-age",
     default: 0,
     help: "Files that started longer ago are deleted. 0: no limit.",
-    group: JOURNAL,
   }),
-  retentionMinKeepMs: duration({
+  retentionMinKeepMs: journal.duration({
     name: "journal-retention-min-keep",
     key: "journal.retention.min-keep",
     default: 0,
     help: "Files that started more recently are not deleted for their age; the size limit still applies.",
-    group: JOURNAL,
   }),
-  retentionMaxBytes: size({
+  retentionMaxBytes: journal.size({
     name: "journal-retention-max-size",
     beyond: "The oldest files are deleted, or recording pauses: see -journal-retention-overflow-policy.",
     key: "journal.retention.max-size",
     default: 0,
     help: "Most bytes of all files together; beyond it the oldest are deleted. 0: no limit.",
-    group: JOURNAL,
   }),
-  retentionSoftPercent: integer({
+  retentionSoftPercent: journal.integer({
     name: "journal-retention-soft-pct",
     key: "journal.retention.soft-pct",
     default: 80,
     min: 1,
     max: 99,
     help: "Share of the size limit, in percent, at which files are archived.",
-    group: JOURNAL,
   }),
-  retentionOverflow: oneOf({
+  retentionOverflow: journal.oneOf({
     name: "journal-retention-overflow-policy",
     key: "journal.retention.overflow-policy",
     default: "delete-unarchived",
     choices: ["delete-unarchived", "pause-recording"],
     help: "At the size limit, if files could not be archived: delete the oldest anyway, or pause recording.",
-    group: JOURNAL,
   }),
-  archiveCommand: text({
+  archiveCommand: journal.text({
     name: "journal-archive-command",
     key: "journal.archive.command",
-    default: "",
-    help: "Program that archives files: paths as arguments, JSON lines on its input and output.",
-    group: JOURNAL,
+    placeholder: "COMMAND",
+    help: "Program that archives files: paths as arguments, JSON lines on its input and output. Requires " +
+      "-journal-archive-trigger.",
   }),
-  archiveTrigger: oneOf({
+  archiveTrigger: journal.oneOf({
     name: "journal-archive-trigger",
     key: "journal.archive.trigger",
     default: "disabled",
     choices: ["disabled", "on-rotate", "before-expire"],
     help: "When files are archived: when they are complete, or before they are deleted.",
-    group: JOURNAL,
   }),
-  maxHistory: reloadable(integer({
+  maxHistory: reloadable(journal.integer({
     name: "history-max-limit",
     beyond: "400 naming the parameter.",
     key: "history.max-limit",
@@ -148,41 +128,39 @@ export const journalOptions = {
     min: 1,
     max: 1_000_000_000,
     help: "Most frames of one reply to /history.",
-    group: JOURNAL,
   })),
 };
 
 /** Settings of the journal. */
 export type JournalSettings = SettingsOf<typeof journalOptions>;
 
-/** The compression that is written; the checks refuse `zstd-dict`, which can only be read. */
-export function writtenCompression(
-  { journalCompression }: Pick<JournalSettings, "journalCompression">,
-): "none" | "zstd" {
-  return journalCompression === "none" ? "none" : "zstd";
-}
+/** Options of the library that boat and cloud share. */
+export type SharedRecordingOptions = Omit<CloudRecordingOptions, "archiveStartTimeoutMs">;
 
-/** The library's retention settings; 0 means no limit. */
-export function retentionOf(
-  settings: Pick<
-    JournalSettings,
-    | "retentionMaxAgeMs"
-    | "retentionMinKeepMs"
-    | "retentionMaxBytes"
-    | "retentionSoftPercent"
-    | "retentionOverflow"
-    | "archiveTrigger"
-  >,
-): RetentionSettings {
-  const { retentionMaxAgeMs, retentionMinKeepMs, retentionMaxBytes, archiveTrigger } = settings;
-  return {
-    maxAgeMs: retentionMaxAgeMs || undefined,
-    minKeepMs: retentionMinKeepMs || undefined,
-    maxBytes: retentionMaxBytes || undefined,
+/** The library's options of the journal that boat and cloud share; 0 means no limit. */
+export function journalOf(
+  settings: Omit<JournalSettings, "journalDir" | "journalPrefix" | "journalPackAfterMs">,
+): SharedRecordingOptions {
+  const { archiveTrigger } = settings;
+  const retention: RetentionSettings = {
+    maxAgeMs: settings.retentionMaxAgeMs || undefined,
+    minKeepMs: settings.retentionMinKeepMs || undefined,
+    maxBytes: settings.retentionMaxBytes || undefined,
     softPercent: settings.retentionSoftPercent,
     overflow: settings.retentionOverflow,
     archive: archiveTrigger === "disabled" ? "off" : archiveTrigger,
   };
+  return definedOnly<SharedRecordingOptions>({
+    blockBytes: settings.journalBlockBytes,
+    // The checks refuse zstd-dict, which can only be read.
+    compression: settings.journalCompression === "none" ? "none" : "zstd",
+    rotateDurationMs: settings.journalRotateDurationMs,
+    rotateBytes: settings.journalRotateBytes,
+    syncIntervalMs: settings.journalSyncIntervalMs,
+    maxBacklogBytes: settings.journalBacklogBytes,
+    archiveCommand: settings.archiveCommand || undefined,
+    retention,
+  });
 }
 
 /** Most buses that a journal distinguishes. */
@@ -195,39 +173,38 @@ export const journalFileChecks: readonly Check<
     "journalCompression" | "archiveCommand" | "archiveTrigger" | "journalBacklogBytes" | "journalBlockBytes"
   >
 >[] = [
-  {
-    settings: ["journalCompression"],
-    severity: "error",
-    test: ({ journalCompression }) =>
-      journalCompression === "zstd-dict" ? "Cannot write zstd-dict, which can only be read; use zstd" : undefined,
-  },
-  {
-    settings: ["archiveCommand", "archiveTrigger"],
-    severity: "error",
-    test: ({ archiveCommand, archiveTrigger }) =>
-      archiveTrigger !== "disabled" && archiveCommand === ""
-        ? `Cannot archive ${archiveTrigger} without -journal-archive-command`
-        : undefined,
-  },
-  {
-    settings: ["journalBacklogBytes", "journalBlockBytes"],
-    severity: "error",
-    test: ({ journalBacklogBytes, journalBlockBytes }) =>
-      journalBacklogBytes < MIN_BACKLOG_BLOCKS * journalBlockBytes
-        ? `Cannot keep waiting frames in ${journalBacklogBytes} bytes: that is less than ${MIN_BACKLOG_BLOCKS} blocks`
-        : undefined,
-  },
+  refuse(
+    ["journalCompression"],
+    ({ journalCompression }) =>
+      journalCompression === "zstd-dict" && "Cannot write zstd-dict, which can only be read; use zstd",
+  ),
+  refuse(
+    ["archiveCommand", "archiveTrigger"],
+    ({ archiveCommand, archiveTrigger }) =>
+      archiveTrigger !== "disabled" && archiveCommand === "" &&
+      `Cannot archive ${archiveTrigger} without -journal-archive-command`,
+  ),
+  warn(
+    ["archiveCommand", "archiveTrigger"],
+    ({ archiveCommand, archiveTrigger }) =>
+      archiveTrigger === "disabled" && archiveCommand !== "" &&
+      "Not used: -journal-archive-trigger is disabled, so no file is archived",
+  ),
+  refuse(
+    ["journalBacklogBytes", "journalBlockBytes"],
+    ({ journalBacklogBytes, journalBlockBytes }) =>
+      journalBacklogBytes < MIN_BACKLOG_BLOCKS * journalBlockBytes &&
+      `Cannot keep waiting frames in ${journalBacklogBytes} bytes: that is less than ${MIN_BACKLOG_BLOCKS} blocks`,
+  ),
 ];
 
 /** Checks of settings of a boat's journal. */
 export const journalChecks: readonly Check<JournalSettings & { interfaces: readonly string[] }>[] = [
   ...journalFileChecks,
-  {
-    settings: ["journalDir", "interfaces"],
-    severity: "error",
-    test: ({ journalDir, interfaces }) =>
-      journalDir !== "" && interfaces.length > MAX_JOURNAL_BUSES
-        ? `Cannot record ${interfaces.length} interfaces: a journal tells ${MAX_JOURNAL_BUSES} apart`
-        : undefined,
-  },
+  refuse(
+    ["journalDir", "interfaces"],
+    ({ journalDir, interfaces }) =>
+      journalDir !== "" && interfaces.length > MAX_JOURNAL_BUSES &&
+      `Cannot record ${interfaces.length} interfaces: a journal distinguishes ${MAX_JOURNAL_BUSES}`,
+  ),
 ];

@@ -1,9 +1,9 @@
-import type { MqttSettings } from "@vessel/gateway";
-import { boolean, duration, integer, list, powerOfTwo, text } from "./option_types.ts";
-import { type Check, definedOnly, type SettingsOf } from "./options.ts";
+import type { MqttSettings } from "@vessel/gateway/boat";
+import { OptionGroup } from "./option_types.ts";
+import { type Check, definedOnly, refuse, type SettingsOf, warn } from "./options.ts";
 import { authoritiesProblem, reasonOf, tlsPairProblem } from "./tls_pair.ts";
 
-const MQTT = "MQTT";
+const mqtt = new OptionGroup("MQTT", { section: "mqtt" });
 const SCHEMES = ["mqtt:", "tcp:", "mqtts:", "ssl:", "ws:", "wss:"];
 const TLS_SCHEMES = ["mqtts:", "ssl:", "wss:"];
 const MAX_BUFFER_FRAMES = 65_536;
@@ -12,155 +12,102 @@ const MAX_PGN = 0x3ffff;
 const MAX_CLIENT_ID_LENGTH = 128;
 
 const reachOptions = {
-  mqttBroker: text({
+  mqttBroker: mqtt.text({
     name: "mqtt-broker",
-    key: "mqtt.broker",
     placeholder: "URL",
-    default: "",
     help:
       "Publish every frame to this MQTT broker, such as mqtt://host or mqtts://host:8883; also tcp, ssl, ws and wss. " +
       "Empty: off. Reconnects without limit; frames that it does not accept are dropped, counted, and reported on " +
       "PREFIX/dropped.",
-    group: MQTT,
     validate: checkBroker,
   }),
-  mqttTopicPrefix: text({
+  mqttTopicPrefix: mqtt.text({
     name: "mqtt-topic-prefix",
-    key: "mqtt.topic-prefix",
     placeholder: "PREFIX",
     default: "vbg",
     help: "First level of the topics: PREFIX/frames, PREFIX/status (online or offline, retained), PREFIX/dropped.",
-    group: MQTT,
     validate: checkPrefix,
   }),
-  mqttClientId: text({
+  mqttClientId: mqtt.text({
     name: "mqtt-client-id",
-    key: "mqtt.client-id",
     placeholder: "ID",
     default: "vbg-boat",
     help: "MQTT client id. Two clients with the same id at one broker disconnect each other.",
-    group: MQTT,
     validate: (id) =>
       id !== "" && id.length <= MAX_CLIENT_ID_LENGTH && !hasControls(id)
         ? undefined
         : `Cannot use the client id "${id}": expected 1 to ${MAX_CLIENT_ID_LENGTH} printable characters`,
   }),
-  mqttUsername: text({
-    name: "mqtt-username",
-    key: "mqtt.username",
-    placeholder: "NAME",
-    default: "",
-    help: "User name at the broker.",
-    group: MQTT,
-  }),
-  mqttPassword: text({
+  mqttUsername: mqtt.text({ name: "mqtt-username", help: "User name at the broker." }),
+  mqttPassword: mqtt.text({
     name: "mqtt-password",
-    key: "mqtt.password",
     placeholder: "PASSWORD",
-    default: "",
     secret: true,
     help: "Password at the broker. Prefer -mqtt-password-file: other users can see command lines.",
-    group: MQTT,
   }),
-  mqttPasswordFile: text({
+  mqttPasswordFile: mqtt.text({
     name: "mqtt-password-file",
-    key: "mqtt.password-file",
-    placeholder: "PATH",
-    default: "",
+    placeholder: "FILE",
     help: "File whose first line is the password.",
-    group: MQTT,
   }),
-  mqttCaFile: text({
+  mqttCaFile: mqtt.text({
     name: "mqtt-ca-file",
-    key: "mqtt.ca-file",
-    placeholder: "PATH",
-    default: "",
+    placeholder: "FILE",
     help: "PEM file with the authorities that the broker's certificate is verified by. Default: those of the system.",
-    group: MQTT,
   }),
-  mqttCert: text({
+  mqttCert: mqtt.text({
     name: "mqtt-cert",
-    key: "mqtt.cert",
-    placeholder: "PATH",
-    default: "",
+    placeholder: "FILE",
     help: "PEM file with the client certificate, for brokers that require one. Requires -mqtt-key.",
-    group: MQTT,
   }),
-  mqttKey: text({
+  mqttKey: mqtt.text({
     name: "mqtt-key",
-    key: "mqtt.key",
-    placeholder: "PATH",
-    default: "",
+    placeholder: "FILE",
     help: "PEM file with the key of -mqtt-cert, not encrypted.",
-    group: MQTT,
   }),
 };
 
 /** Options of publishing to an MQTT broker. */
 export const mqttOptions = {
   ...reachOptions,
-  mqttQos: integer({
+  mqttQos: mqtt.integer({
     name: "mqtt-qos",
-    key: "mqtt.qos",
     default: 0,
     max: 2,
     help: "0: at most once; 1: at least once, duplicates only after a lost connection; 2: exactly once.",
-    group: MQTT,
   }),
-  mqttBufferFrames: powerOfTwo({
+  mqttBufferFrames: mqtt.powerOfTwo({
     name: "mqtt-buffer",
     beyond: "The newest frames are dropped, counted in vbg_mqtt_dropped_total and reported under PREFIX/dropped.",
-    key: "mqtt.buffer",
     default: 128,
     min: 1,
     max: MAX_BUFFER_FRAMES,
     help: "Most frames that wait for the broker. A power of two.",
-    group: MQTT,
   }),
-  mqttRetryMs: duration({
+  mqttRetryMs: mqtt.duration({
     name: "mqtt-retry",
-    key: "mqtt.retry",
     default: 5000,
     minMs: 100,
     maxMs: 86_400_000,
     help: "Time between two attempts to connect.",
-    group: MQTT,
   }),
-  mqttPgnTopics: boolean({
-    name: "mqtt-pgn-topics",
-    key: "mqtt.pgn-topics",
-    default: false,
-    help: "Also publish each frame to PREFIX/pgn/PGN/SOURCE.",
-    group: MQTT,
-  }),
-  mqttDecode: boolean({
-    name: "mqtt-decode",
-    key: "mqtt.decode",
-    default: false,
-    help: "Add the decoded fields to each frame.",
-    group: MQTT,
-  }),
-  mqttFilter: list({
+  mqttPgnTopics: mqtt.boolean({ name: "mqtt-pgn-topics", help: "Also publish each frame to PREFIX/pgn/PGN/SOURCE." }),
+  mqttDecode: mqtt.boolean({ name: "mqtt-decode", help: "Add the decoded fields to each frame." }),
+  mqttFilter: mqtt.list({
     name: "mqtt-filter",
-    key: "mqtt.filter",
     placeholder: "PGN",
     commas: true,
-    default: [],
     help: "Publish only these PGNs.",
-    group: MQTT,
     validate: (pgn) =>
       /^\d+$/.test(pgn) && Number(pgn) <= MAX_PGN
         ? undefined
         : `Cannot read the PGN "${pgn}": expected a number from 0 to ${MAX_PGN}`,
   }),
-  mqttHomeAssistant: boolean({
+  mqttHomeAssistant: mqtt.boolean({
     name: "mqtt-home-assistant",
-    key: "mqtt.home-assistant",
-    default: false,
     help:
       "Publish position, speed, course, heading, depth, wind, water temperature, batteries and tanks to PREFIX/values, " +
       "at most once a second, and announce them to Home Assistant.",
-    group: MQTT,
   }),
 };
 
@@ -174,55 +121,41 @@ const NAMES: readonly (keyof MqttOptionSettings)[] = [
 
 /** Checks of several settings of MQTT, and of the files that they name. */
 export const mqttChecks: readonly Check<MqttOptionSettings>[] = [
-  ...NAMES.map((name): Check<MqttOptionSettings> => ({
-    settings: [name, "mqttBroker"],
-    severity: "warning",
-    test: ({ mqttBroker }, isGiven) => mqttBroker === "" && isGiven(name) ? "Not used without -mqtt-broker" : undefined,
-  })),
-  {
-    settings: ["mqttPasswordFile", "mqttPassword"],
-    severity: "error",
-    test: ({ mqttPassword, mqttPasswordFile }) => {
-      if (mqttPasswordFile === "") return undefined;
-      if (mqttPassword !== "") return "Cannot use both -mqtt-password and -mqtt-password-file";
-      return reasonOf(() => readPassword(mqttPasswordFile));
-    },
-  },
-  {
-    settings: ["mqttUsername", "mqttPassword", "mqttPasswordFile"],
-    severity: "error",
-    test: ({ mqttUsername, mqttPassword, mqttPasswordFile }) =>
-      mqttUsername === "" && (mqttPassword !== "" || mqttPasswordFile !== "")
-        ? "Cannot use an MQTT password without -mqtt-username"
-        : undefined,
-  },
-  {
-    settings: ["mqttCaFile"],
-    severity: "error",
-    test: ({ mqttCaFile }) => mqttCaFile === "" ? undefined : authoritiesProblem(mqttCaFile),
-  },
-  {
-    settings: ["mqttCert", "mqttKey"],
-    severity: "error",
-    test: ({ mqttCert, mqttKey }) =>
-      tlsPairProblem({ cert: mqttCert, key: mqttKey }, { cert: "mqtt-cert", key: "mqtt-key" }),
-  },
-  {
-    settings: ["mqttBroker", "mqttCert", "mqttCaFile"],
-    severity: "error",
-    test: ({ mqttBroker, mqttCert, mqttCaFile }) =>
+  ...NAMES.map((name): Check<MqttOptionSettings> =>
+    warn(
+      [name, "mqttBroker"],
+      ({ mqttBroker }, isGiven) => mqttBroker === "" && isGiven(name) && "Not used without -mqtt-broker",
+    )
+  ),
+  refuse(["mqttPasswordFile", "mqttPassword"], ({ mqttPassword, mqttPasswordFile }) => {
+    if (mqttPasswordFile === "") return undefined;
+    if (mqttPassword !== "") return "Cannot use both -mqtt-password and -mqtt-password-file";
+    return reasonOf(() => readPassword(mqttPasswordFile));
+  }),
+  refuse(
+    ["mqttUsername", "mqttPassword", "mqttPasswordFile"],
+    ({ mqttUsername, mqttPassword, mqttPasswordFile }) =>
+      mqttUsername === "" && (mqttPassword !== "" || mqttPasswordFile !== "") &&
+      "Cannot use an MQTT password without -mqtt-username",
+  ),
+  refuse(["mqttCaFile"], ({ mqttCaFile }) => authoritiesProblem(mqttCaFile)),
+  refuse(
+    ["mqttCert", "mqttKey"],
+    ({ mqttCert, mqttKey }) => tlsPairProblem({ cert: mqttCert, key: mqttKey }, { cert: "mqtt-cert", key: "mqtt-key" }),
+  ),
+  refuse(
+    ["mqttBroker", "mqttCert", "mqttCaFile"],
+    ({ mqttBroker, mqttCert, mqttCaFile }) =>
       mqttBroker === "" || (mqttCert === "" && mqttCaFile === "") || TLS_SCHEMES.includes(new URL(mqttBroker).protocol)
         ? undefined
         : `Cannot use certificates with "${mqttBroker}": expected mqtts, ssl or wss`,
-  },
-  {
-    settings: ["mqttPassword", "mqttPasswordFile", "mqttBroker"],
-    severity: "warning",
-    test: ({ mqttBroker, mqttPassword, mqttPasswordFile }) =>
-      mqttBroker !== "" && (mqttPassword !== "" || mqttPasswordFile !== "") && !isSafe(new URL(mqttBroker))
-        ? `The password is sent unencrypted to "${mqttBroker}": use mqtts`
-        : undefined,
-  },
+  ),
+  warn(
+    ["mqttPassword", "mqttPasswordFile", "mqttBroker"],
+    ({ mqttBroker, mqttPassword, mqttPasswordFile }) =>
+      mqttBroker !== "" && (mqttPassword !== "" || mqttPasswordFile !== "") && !isSafe(new URL(mqttBroker)) &&
+      `The password is sent unencrypted to "${mqttBroker}": use mqtts`,
+  ),
 ];
 
 /** The library's settings of MQTT; undefined if it is off. The checks have read the files before. */

@@ -76,6 +76,19 @@ export interface Check<S> {
   test(settings: S, isGiven: (name: keyof S & string) => boolean): string | undefined;
 }
 
+/** Result of a test: the problem, or nothing. */
+type Test<S> = (settings: S, isGiven: (name: keyof S & string) => boolean) => string | false | undefined;
+
+/** A check whose problem is an error. */
+export function refuse<S>(settings: Check<S>["settings"], test: Test<S>): Check<S> {
+  return { settings, severity: "error", test: (...given) => test(...given) || undefined };
+}
+
+/** A check whose problem is a warning. */
+export function warn<S>(settings: Check<S>["settings"], test: Test<S>): Check<S> {
+  return { settings, severity: "warning", test: (...given) => test(...given) || undefined };
+}
+
 /** An asynchronous check, such as one that reads files as the program will. */
 export interface AsyncCheck<S> extends Pick<Check<S>, "settings"> {
   /** Returns an error, or undefined. */
@@ -114,6 +127,8 @@ export interface Inputs {
 export interface Resolution<S> {
   outcomes: { [K in keyof S]: Outcome<S[K]> };
   problems: readonly Problem[];
+  /** The values that could be read. */
+  values: Partial<S>;
   /** Undefined if a problem is an error. */
   settings: S | undefined;
 }
@@ -127,6 +142,11 @@ type Unset<T> = { [K in keyof T]: Record<never, never> extends Pick<T, K> ? T[K]
  */
 export function definedOnly<T extends object>(options: Unset<T>): T {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
+}
+
+/** The named properties of an object. */
+export function pick<T extends object, K extends keyof T>(from: T, names: readonly K[]): Pick<T, K> {
+  return Object.fromEntries(names.map((name) => [name, from[name]])) as Pick<T, K>;
 }
 
 /** Text printed in place of a secret. */
@@ -195,7 +215,7 @@ export function resolveSettings<S>(
     if (message !== undefined) problems.push({ severity: check.severity, name: table[blamed].name, source, message });
   }
   const failed = problems.some(({ severity }) => severity === "error");
-  return { outcomes: complete, problems, settings: failed ? undefined : values as S };
+  return { outcomes: complete, problems, values, settings: failed ? undefined : values as S };
 }
 
 /** Runs asynchronous checks; skips those whose first setting has an error already. */
@@ -203,14 +223,8 @@ export async function resolveAsync<S>(
   table: Options<S>,
   { resolution, checks }: { resolution: Resolution<S>; checks: readonly AsyncCheck<S>[] },
 ): Promise<Resolution<S>> {
-  const { outcomes } = resolution;
+  const { outcomes, values } = resolution;
   const problems = [...resolution.problems];
-  const values: Partial<S> = {};
-  const take = <K extends keyof S & string>(name: K) => {
-    const outcome = outcomes[name];
-    if (outcome.ok) values[name] = outcome.value;
-  };
-  settingNames(table).forEach(take);
   for (const { settings, test } of checks) {
     const [blamed] = settings;
     const { name } = table[blamed];
@@ -220,7 +234,7 @@ export async function resolveAsync<S>(
     if (message !== undefined) problems.push({ severity: "error", name, source: outcomes[blamed].source, message });
   }
   const failed = problems.some(({ severity }) => severity === "error");
-  return { outcomes, problems, settings: failed ? undefined : resolution.settings };
+  return { ...resolution, problems, settings: failed ? undefined : resolution.settings };
 }
 
 /** `flag -port`, `environment VBG_PORT`, `config key "port"` or `default`. */

@@ -1,4 +1,3 @@
-import { X509Certificate } from "node:crypto";
 import {
   BOAT_DEFAULTS,
   type BoatLimits,
@@ -7,13 +6,14 @@ import {
   isOwnMachine,
   type LinkTlsPaths,
   type ReplicationOptions,
-} from "@vessel/gateway";
+} from "@vessel/gateway/boat";
 import { parseAddress } from "@vessel/gateway/base";
-import { boolean, duration, integer, reloadable, text } from "./option_types.ts";
-import { type Check, definedOnly, type ReloadableOf, type SettingsOf } from "./options.ts";
+import { X509Certificate } from "node:crypto";
+import { OptionGroup, reloadable } from "./option_types.ts";
+import { type Check, definedOnly, refuse, type ReloadableOf, type SettingsOf, warn } from "./options.ts";
 import { authoritiesProblem, reasonOf, tlsPairProblem } from "./tls_pair.ts";
 
-const REPLICATION = "Replication";
+const replication = new OptionGroup("Replication", { section: "replication" });
 /** Most buses that a replicated frame distinguishes. */
 const MAX_REPLICATED_BUSES = 4;
 const MAX_FRAMES = 2 ** 31 - 1;
@@ -23,101 +23,78 @@ const DEFAULTS = BOAT_DEFAULTS.replicationLimits;
 
 /** The target of replication, and the identity of the boat. */
 const targetOptions = {
-  replicationTarget: text({
+  replicationTarget: replication.text({
     name: "replication-target",
-    key: "replication.target",
     placeholder: "HOST:PORT",
-    default: "",
     help:
       "Cloud that receives every frame, such as cloud.example.com:9443. Empty: nothing is replicated. Without a journal, " +
       "frames of times without a connection are not replicated.",
-    group: REPLICATION,
     validate: (value) => value === "" ? undefined : targetProblem(value),
   }),
-  replicationInstanceId: text({
+  replicationInstanceId: replication.text({
     name: "replication-instance-id",
-    key: "replication.instance-id",
     placeholder: "ID",
-    default: "",
     help: "Instance id of this boat in the cloud (the common name of its certificate) and for the archive command. " +
       "1 to 64 letters, digits, '.', '_', '-', the first a letter or digit.",
-    group: REPLICATION,
     validate: (value) =>
       value === "" || isInstanceId(value)
         ? undefined
         : `Cannot use the instance id "${value}": expected 1 to 64 letters, digits, '.', '_' and '-', the first a ` +
           "letter or digit",
   }),
-  replicationTlsCert: text({
+  replicationTlsCert: replication.text({
     name: CERT,
     key: "replication.tls.cert",
     placeholder: "FILE",
-    default: "",
     help: "Certificate of the boat, PEM, as vbg-cloud ca issue creates it. Changed files are reloaded within 10 s.",
-    group: REPLICATION,
   }),
-  replicationTlsKey: text({
+  replicationTlsKey: replication.text({
     name: KEY,
     key: "replication.tls.key",
     placeholder: "FILE",
-    default: "",
     help: "Key of that certificate, PEM, not encrypted.",
-    group: REPLICATION,
   }),
-  replicationTlsCa: text({
+  replicationTlsCa: replication.text({
     name: "replication-tls-ca",
     key: "replication.tls.ca",
     placeholder: "FILE",
-    default: "",
     help: "Authorities that the cloud's certificate is verified by, PEM. Empty: the public ones.",
-    group: REPLICATION,
   }),
-  replicationInsecure: boolean({
+  replicationInsecure: replication.boolean({
     name: "replication-insecure",
-    key: "replication.insecure",
-    default: false,
     help: "Replicate without certificates and encryption. Only to a cloud on this machine.",
-    group: REPLICATION,
   }),
 };
 
 /** Options of replication. */
 export const replicationOptions = {
   ...targetOptions,
-  replicationMaxLiveLag: reloadable(integer({
+  replicationMaxLiveLag: reloadable(replication.integer({
     name: "replication-max-live-lag",
     beyond: "The boat connects again and continues with the newest frame; the rest comes by backfill.",
-    key: "replication.max-live-lag",
     default: DEFAULTS.maxLiveLagFrames,
     max: MAX_FRAMES,
     help:
       "Most frames that live replication may be behind; beyond it the boat reconnects, continues with the newest, and " +
       "sends the rest from the journal. 0: no limit.",
-    group: REPLICATION,
   })),
-  replicationLagCheckInterval: reloadable(integer({
+  replicationLagCheckInterval: reloadable(replication.integer({
     name: "replication-lag-check-interval",
-    key: "replication.lag-check-interval",
     default: DEFAULTS.lagCheckFrames,
     min: 1,
     max: MAX_FRAMES,
     help: "Frames sent from one check of that lag to the next.",
-    group: REPLICATION,
   })),
-  replicationMinLagReconnectMs: reloadable(duration({
+  replicationMinLagReconnectMs: reloadable(replication.duration({
     name: "replication-min-lag-reconnect-interval",
-    key: "replication.min-lag-reconnect-interval",
     default: DEFAULTS.minLagReconnectMs,
     help: "Least time between two reconnects for lag.",
-    group: REPLICATION,
   })),
-  replicationMaxReconnectMs: reloadable(duration({
+  replicationMaxReconnectMs: reloadable(replication.duration({
     name: "replication-max-reconnect-delay",
-    key: "replication.max-reconnect-delay",
     default: DEFAULTS.maxReconnectMs,
     minMs: FIRST_RECONNECT_MS,
     help: "Longest wait between attempts to connect. Waits start at 1 s and double.",
-    group: REPLICATION,
   })),
 };
 
@@ -128,63 +105,51 @@ export type ReplicationSettings = SettingsOf<typeof replicationOptions>;
 export const replicationChecks: readonly Check<
   ReplicationSettings & { interfaces: readonly string[]; archiveCommand: string }
 >[] = [
-  {
-    settings: ["replicationTarget", "replicationInstanceId", "archiveCommand"],
-    severity: "error",
-    test: ({ replicationTarget: target, replicationInstanceId: id, archiveCommand }) => {
+  refuse(
+    ["replicationTarget", "replicationInstanceId", "archiveCommand"],
+    ({ replicationTarget: target, replicationInstanceId: id, archiveCommand }) => {
       if (target !== "" && id === "") return "Cannot replicate without -replication-instance-id";
       // Without a cloud, the id distinguishes the archived files of this boat from those of others.
       return target === "" && id !== "" && archiveCommand === ""
         ? "Cannot replicate without -replication-target"
         : undefined;
     },
-  },
-  {
-    settings: ["replicationTlsCert", "replicationTlsKey"],
-    severity: "error",
-    test: ({ replicationTlsCert: cert, replicationTlsKey: key }) =>
-      tlsPairProblem({ cert, key }, { cert: CERT, key: KEY }),
-  },
-  {
-    settings: ["replicationTlsCa"],
-    severity: "error",
-    test: ({ replicationTlsCa: ca }) => ca === "" ? undefined : authoritiesProblem(ca),
-  },
-  {
-    settings: ["replicationTlsCert", "replicationInstanceId", "replicationTlsKey"],
-    severity: "error",
-    test: ({ replicationTlsCert: cert, replicationInstanceId: id }) => {
+  ),
+  refuse(
+    ["replicationTlsCert", "replicationTlsKey"],
+    ({ replicationTlsCert: cert, replicationTlsKey: key }) => tlsPairProblem({ cert, key }, { cert: CERT, key: KEY }),
+  ),
+  refuse(["replicationTlsCa"], ({ replicationTlsCa: ca }) => authoritiesProblem(ca)),
+  refuse(
+    ["replicationTlsCert", "replicationInstanceId", "replicationTlsKey"],
+    ({ replicationTlsCert: cert, replicationInstanceId: id }) => {
       const name = cert === "" || id === "" ? undefined : commonNameOf(cert);
       return name === undefined || name === id
         ? undefined
         : `The certificate "${cert}" is for "${name}", and -replication-instance-id is "${id}"`;
     },
-  },
-  {
-    settings: ["replicationTarget", "replicationTlsCert", "replicationInsecure"],
-    severity: "error",
-    test: ({ replicationTarget: target, replicationTlsCert: cert, replicationInsecure }) => {
+  ),
+  refuse(
+    ["replicationTarget", "replicationTlsCert", "replicationInsecure"],
+    ({ replicationTarget: target, replicationTlsCert: cert, replicationInsecure }) => {
       if (target === "" || cert !== "") return undefined;
       if (!replicationInsecure) return `Cannot replicate to "${target}" without -${CERT} and -${KEY}`;
       return isOwnMachine(target)
         ? undefined
         : `Cannot replicate to "${target}" with -replication-insecure: it is another machine`;
     },
-  },
-  {
-    settings: ["replicationInsecure", "replicationTlsCert"],
-    severity: "warning",
-    test: ({ replicationInsecure, replicationTlsCert: cert }) =>
-      replicationInsecure && cert !== "" ? `Not used with -${CERT}` : undefined,
-  },
-  {
-    settings: ["interfaces", "replicationTarget"],
-    severity: "error",
-    test: ({ interfaces, replicationTarget: target }) =>
-      target !== "" && interfaces.length > MAX_REPLICATED_BUSES
-        ? `Cannot replicate ${interfaces.length} interfaces: a replicated frame distinguishes ${MAX_REPLICATED_BUSES}`
-        : undefined,
-  },
+  ),
+  warn(
+    ["replicationInsecure", "replicationTlsCert"],
+    ({ replicationInsecure, replicationTlsCert: cert }) =>
+      replicationInsecure && cert !== "" && `Not used with -${CERT}`,
+  ),
+  refuse(
+    ["interfaces", "replicationTarget"],
+    ({ interfaces, replicationTarget: target }) =>
+      target !== "" && interfaces.length > MAX_REPLICATED_BUSES &&
+      `Cannot replicate ${interfaces.length} interfaces: a replicated frame distinguishes ${MAX_REPLICATED_BUSES}`,
+  ),
 ];
 
 /** The library's options of replication; undefined without a target. */

@@ -5,7 +5,8 @@ import {
   type RequestRule,
   type RequestRuleBase,
   type SubKeyPosition,
-} from "@vessel/gateway";
+} from "@vessel/gateway/boat";
+import { parseDuration } from "@vessel/gateway/base";
 import {
   BROADCAST_ADDRESS,
   isAddressed,
@@ -17,12 +18,11 @@ import {
 } from "@vessel/gateway/frame";
 import { manufacturerCode } from "@vessel/gateway/pgn";
 import { manufacturerHint } from "./filter_names.ts";
-import { parseDuration } from "@vessel/gateway/base";
 import { nearest } from "./nearest.ts";
-import { duration, structured } from "./option_types.ts";
-import type { Check, SettingsOf } from "./options.ts";
+import { OptionGroup } from "./option_types.ts";
+import { type Check, type SettingsOf, warn } from "./options.ts";
 
-const REQUESTS = "Requests";
+const group = new OptionGroup("Requests");
 const MAX_UINT32 = 0xffff_ffff;
 const DEFAULT_PRIORITY = 6;
 
@@ -50,22 +50,20 @@ const MATCH_KEYS = [
 
 /** Options of the requests that the server sends by itself. */
 export const requestOptions = {
-  requests: structured<readonly RequestRule[]>({
+  requests: group.structured<readonly RequestRule[]>({
     name: "requests",
     default: [],
     help: "Requests that the server sends to devices by itself: a list of { name, match { " + MATCH_KEYS.join(", ") +
       " }, want, to-device or dst (default: all devices), min-interval, max-age, on-online, invalidate-on }. " +
       "want lists PGNs, requested if they are missing or older than max-age. With via = frame it lists numbers that are " +
       "written into a custom message: " + FRAME_ONLY_KEYS.join(", ") + ".",
-    group: REQUESTS,
     parse: readRequestRules,
     format: (rules) => rules.length === 0 ? undefined : rules.map(({ name }) => name).join(","),
   }),
-  requestsGlobalMinIntervalMs: duration({
+  requestsGlobalMinIntervalMs: group.duration({
     name: "requests-global-min-interval",
     default: DEFAULT_REQUESTS_MIN_INTERVAL_MS,
     help: "Shortest time between any two of these requests. 0: no limit.",
-    group: REQUESTS,
   }),
 };
 
@@ -74,16 +72,12 @@ export type RequestSettings = SettingsOf<typeof requestOptions>;
 
 /** Checks of several settings of requests. */
 export const requestChecks: readonly Check<RequestSettings & { interfaces: readonly string[] }>[] = [
-  {
-    settings: ["requests", "interfaces"],
-    severity: "warning",
-    test: ({ requests, interfaces }) => {
-      const isMissing = (bus: string) => interfaces.length > 0 && !interfaces.includes(bus);
-      const rule = requests.find(({ match }) => match.buses?.some(isMissing));
-      const bus = rule?.match.buses?.find(isMissing);
-      return rule && `The request rule "${rule.name}" is for the bus "${bus}", which is no interface`;
-    },
-  },
+  warn(["requests", "interfaces"], ({ requests, interfaces }) => {
+    const isMissing = (bus: string) => interfaces.length > 0 && !interfaces.includes(bus);
+    const rule = requests.find(({ match }) => match.buses?.some(isMissing));
+    const bus = rule?.match.buses?.find(isMissing);
+    return rule && `The request rule "${rule.name}" is for the bus "${bus}", which is no interface`;
+  }),
 ];
 
 /** Reads `requests`. @throws {RangeError} naming the position */
@@ -110,16 +104,16 @@ function readFrameRule(rule: Section): FrameRequestRule {
   const template = rule.need("frame-template", rule.hex("frame-template"));
   const want = rule.need("want", rule.numbers("want", { max: MAX_UINT32 }));
   const [prio = DEFAULT_PRIORITY] = rule.numbers("frame-priority", { max: 7, most: 1 }) ?? [];
-  const write = readPlace(rule, { key: "subkey-write", bytes: template.length });
-  const read = readPlace(rule, { key: "subkey-read", bytes: MAX_MESSAGE_BYTES });
+  const write = readPosition(rule, { key: "subkey-write", bytes: template.length });
+  const read = readPosition(rule, { key: "subkey-read", bytes: MAX_MESSAGE_BYTES });
   if (want.length > 1 && !(write && read)) {
     rule.fail("want", "several values cannot be distinguished without subkey-write-len and subkey-read-len");
   }
-  const room = Math.min(write?.length ?? Infinity, read?.length ?? Infinity);
-  const large = want.find((each) => each >= 256 ** room);
-  if (large !== undefined) rule.fail("want", `${large} needs more than ${room} bytes`);
+  const available = Math.min(write?.length ?? Infinity, read?.length ?? Infinity);
+  const large = want.find((each) => each >= 256 ** available);
+  if (large !== undefined) rule.fail("want", `${large} needs more than ${available} bytes`);
   for (const key of ["to-device", "dst"]) {
-    if (!isAddressed(pgn) && rule.has(key)) rule.fail(key, `PGN ${pgn} always goes to everybody`);
+    if (!isAddressed(pgn) && rule.has(key)) rule.fail(key, `PGN ${pgn} is always broadcast`);
   }
   return { via: "frame", pgn, prio, template, want, write, read, ...readWords(rule, { wanted: [pgn] }) };
 }
@@ -128,15 +122,15 @@ function readFrameRule(rule: Section): FrameRequestRule {
 function readWords(rule: Section, { wanted }: { wanted: readonly number[] }): RequestRuleBase {
   const invalidateOn = rule.pgns("invalidate-on") ?? [];
   const endless = invalidateOn.find((pgn) => wanted.includes(pgn));
-  if (endless !== undefined) rule.fail("invalidate-on", `each answer with PGN ${endless} would be asked for again`);
+  if (endless !== undefined) rule.fail("invalidate-on", `each reply with PGN ${endless} would be requested again`);
   const maxAgeMs = rule.durationMs("max-age");
   const hasReason = maxAgeMs !== undefined || invalidateOn.length > 0;
   const onOnline = rule.boolean("on-online") ?? !hasReason;
-  if (!onOnline && !hasReason) rule.fail("on-online", "without max-age and invalidate-on nothing would ever be asked");
+  if (!onOnline && !hasReason) rule.fail("on-online", "without max-age and invalidate-on nothing would be requested");
   return {
     name: rule.need("name", rule.text("name")),
     match: rule.has("match") ? readMatch(rule.section("match", MATCH_KEYS)) : {},
-    to: readAsked(rule),
+    to: readDestination(rule),
     minIntervalMs: rule.need("min-interval", rule.durationMs("min-interval")),
     maxAgeMs,
     onOnline,
@@ -144,24 +138,24 @@ function readWords(rule: Section, { wanted }: { wanted: readonly number[] }): Re
   };
 }
 
-function readAsked(rule: Section): RequestRule["to"] {
+function readDestination(rule: Section): RequestRule["to"] {
   const toDevice = rule.boolean("to-device") ?? false;
   const [dst] = rule.numbers("dst", { max: BROADCAST_ADDRESS, most: 1 }) ?? [];
   if (toDevice && dst !== undefined) rule.fail("dst", "expected either to-device or dst");
-  if (dst === NULL_ADDRESS) rule.fail("dst", `cannot use ${dst}: nobody has this address`);
+  if (dst === NULL_ADDRESS) rule.fail("dst", `cannot use ${dst}: it is the null address`);
   return toDevice ? "device" : dst ?? BROADCAST_ADDRESS;
 }
 
-function readPlace(rule: Section, { key, bytes }: { key: string; bytes: number }): SubKeyPosition | undefined {
+function readPosition(rule: Section, { key, bytes }: { key: string; bytes: number }): SubKeyPosition | undefined {
   const [length = 0] = rule.numbers(`${key}-len`, { max: 4, most: 1 }) ?? [];
   const [offset] = rule.numbers(`${key}-offset`, { max: MAX_MESSAGE_BYTES, most: 1 }) ?? [];
   if (length === 0 && offset !== undefined) rule.fail(`${key}-len`, "missing");
   if (length === 0) return undefined;
-  const place = { offset: offset ?? 0, length };
-  if (place.offset + length > bytes) {
-    rule.fail(`${key}-offset`, `${length} bytes at ${place.offset} are beyond the end, which is ${bytes}`);
+  const position = { offset: offset ?? 0, length };
+  if (position.offset + length > bytes) {
+    rule.fail(`${key}-offset`, `${length} bytes at ${position.offset} are beyond the end, which is ${bytes}`);
   }
-  return place;
+  return position;
 }
 
 function readMatch(match: Section): DeviceMatch {

@@ -1,29 +1,25 @@
+import { formatSendRule, parseSendRule, parseSendRules, type SendRule } from "@vessel/gateway/boat";
 import { errorText } from "@vessel/gateway/base";
-import { formatSendRule, parseSendRule, parseSendRules, type SendRule } from "@vessel/gateway";
 import { nearest } from "./nearest.ts";
-import { boolean, duration, integer, number, reloadable, structured } from "./option_types.ts";
-import type { Check, SettingsOf } from "./options.ts";
+import { OptionGroup, reloadable } from "./option_types.ts";
+import { type Check, type SettingsOf, warn } from "./options.ts";
 
-const SENDING = "Sending";
+const sending = new OptionGroup("Sending");
 const RULE_KEYS = ["deny", "pgn", "name"];
 
 /** Options of sending. */
 export const sendOptions = {
-  sendEnabled: reloadable(boolean({
+  sendEnabled: reloadable(sending.boolean({
     name: "send-enabled",
     key: "send.enabled",
-    default: false,
     help:
       "Let clients send to the buses and ask devices: POST /send, POST /query, send on /ws. Without rules: anything.",
-    group: SENDING,
   })),
-  readOnly: reloadable(boolean({
+  readOnly: reloadable(sending.boolean({
     name: "read-only",
-    default: false,
     help: "Let no client send, regardless of other settings.",
-    group: SENDING,
   })),
-  sendRules: reloadable(structured<readonly SendRule[]>({
+  sendRules: reloadable(sending.structured<readonly SendRule[]>({
     name: "send-rules",
     key: "send.rules",
     placeholder: "RULES",
@@ -34,23 +30,21 @@ export const sendOptions = {
       '"!pgn:65280-65535; pgn:59904". A rule that denies a NAME also matches broadcasts of PGNs that could be addressed ' +
       "(126208, 59904), the commanded address (65240) and messages to an address without a known NAME: any of them may " +
       "reach that device. PGNs that are always broadcast (PDU2) are for no device: it matches them only if it has a " +
-      '"pgn", too. A query is judged by the PGN that it asks for. In the file: a list of such texts, or of ' +
+      '"pgn", too. A query is checked by the PGN that it requests. In the file: a list of such texts, or of ' +
       '{ deny = true, pgn = [59904, "129025-129029"], name = "001c6e4000200000" }, each key only if needed.',
-    group: SENDING,
     parse: readRules,
     parseText: parseSendRules,
     format: (rules) => rules.length === 0 ? undefined : rules.map(formatSendRule).join("; "),
   })),
-  sendRateLimit: reloadable(number({
+  sendRateLimit: reloadable(sending.number({
     name: "send-rate-limit",
     beyond: "429 with Retry-After, and a line of the audit log; nothing is queued.",
     key: "send.rate-limit",
     default: 0,
     max: 100_000,
     help: "Most messages a second of all clients together, queries included. 0: no limit.",
-    group: SENDING,
   })),
-  sendRateBurst: reloadable(integer({
+  sendRateBurst: reloadable(sending.integer({
     name: "send-rate-burst",
     beyond: "429; a list of more messages than this is never accepted.",
     key: "send.rate-burst",
@@ -58,35 +52,31 @@ export const sendOptions = {
     min: 1,
     max: 100_000,
     help: "Most messages at once, and in one list, if there is a rate limit.",
-    group: SENDING,
   })),
-  queryMaxTimeoutMs: reloadable(duration({
+  queryMaxTimeoutMs: reloadable(sending.duration({
     name: "query-max-timeout",
     beyond: "400 naming the field.",
     default: 60_000,
     minMs: 1,
     help: "Longest timeout that a query may request.",
-    group: SENDING,
   })),
-  maxQueries: reloadable(integer({
+  maxQueries: reloadable(sending.integer({
     name: "max-queries",
     beyond: "503 with Retry-After, and a line of the audit log.",
     default: 64,
     min: 1,
     max: 10_000,
     help: "Most queries under way at once; more are refused with 503.",
-    group: SENDING,
   })),
-  sendQueueMessages: integer({
+  sendQueueMessages: sending.integer({
     name: "send-queue-size",
     beyond: "503; nothing of the request is queued.",
     default: 64,
     min: 1,
     max: 65_536,
     help: "Most messages that wait for one bus; more are refused with 503.",
-    group: SENDING,
   }),
-  sendFramesPerSecond: integer({
+  sendFramesPerSecond: sending.integer({
     name: "send-frame-rate",
     beyond:
       "Messages wait in the queue; one that waits for more than 10 s is discarded and counted in vbg_transmit_failed_total.",
@@ -94,7 +84,6 @@ export const sendOptions = {
     min: 1,
     max: 10_000,
     help: "Most CAN frames a second that are sent to one bus. A full bus carries about 1800.",
-    group: SENDING,
   }),
 };
 
@@ -103,18 +92,16 @@ export type SendOptionSettings = SettingsOf<typeof sendOptions>;
 
 /** Checks of several settings of sending. */
 export const sendChecks: readonly Check<SendOptionSettings>[] = [
-  {
-    settings: ["sendEnabled", "sendRules"],
-    severity: "warning",
-    test: ({ sendEnabled, sendRules }) =>
-      sendEnabled && sendRules.length === 0 ? "Without -send-rules clients may send anything" : undefined,
-  },
-  {
-    settings: ["sendRules", "sendEnabled"],
-    severity: "warning",
-    test: ({ sendEnabled, sendRules }) =>
-      !sendEnabled && sendRules.length > 0 ? "Not used: sending is off without -send-enabled" : undefined,
-  },
+  warn(
+    ["sendEnabled", "sendRules"],
+    ({ sendEnabled, sendRules }) =>
+      sendEnabled && sendRules.length === 0 && "Without -send-rules clients may send anything",
+  ),
+  warn(
+    ["sendRules", "sendEnabled"],
+    ({ sendEnabled, sendRules }) =>
+      !sendEnabled && sendRules.length > 0 && "Not used: sending is off without -send-enabled",
+  ),
 ];
 
 /** Reads `send.rules`. @throws {RangeError} naming the position */

@@ -15,7 +15,7 @@ import {
 /** The table and checks of a program. */
 export interface SettingsSubject<S extends ProgramSettings & Partial<FileSettings>> {
   options: Options<S>;
-  checks: readonly Check<S>[];
+  checks?: readonly Check<S>[];
   /** Checks that are asynchronous. */
   asyncChecks?: readonly AsyncCheck<S>[];
   /** Name of the configuration file that is read without `-config`; left out: none is read. */
@@ -41,7 +41,7 @@ export interface Loaded<S> {
 
 /** Reads the configuration file and every setting. `configPath`: a required file, regardless of `-config`. */
 export async function loadSettings<S extends ProgramSettings & Partial<FileSettings>>(
-  { options, checks, asyncChecks = [], configName }: SettingsSubject<S>,
+  { options, checks = [], asyncChecks = [], configName }: SettingsSubject<S>,
   { flags, environment, configPath }: Given & { configPath?: string | undefined },
 ): Promise<Loaded<S>> {
   const named = configName === undefined ? undefined : readOption(options.config, { flags, environment });

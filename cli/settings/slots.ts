@@ -1,4 +1,4 @@
-import { boundFilter, CLIENT_ID, type Filter, FilterError, type Slot } from "@vessel/gateway";
+import { boundFilter, CLIENT_ID, type Filter, FilterError, type Slot } from "@vessel/gateway/boat";
 import { readName } from "@vessel/gateway/frame";
 import { parseDuration } from "@vessel/gateway/base";
 import { doubtManufacturers } from "./filter_names.ts";

@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { checkTlsPair } from "@vessel/gateway";
+import { checkTlsPair } from "@vessel/gateway/boat";
 import { errorText } from "@vessel/gateway/base";
 
 /** Start of each part of a PEM file. */
@@ -32,8 +32,9 @@ export function tlsPairProblem(
   return reason && `Cannot use the certificate "${cert}" with the key "${key}": ${reason}`;
 }
 
-/** The problem of a file of authorities, or undefined. */
+/** The problem of a file of authorities, or undefined; an empty path names none. */
 export function authoritiesProblem(path: string): string | undefined {
+  if (path === "") return undefined;
   const reason = reasonOf(() => {
     const certificates = Deno.readTextFileSync(path).split(PART).filter((part) => CERTIFICATE.test(part));
     if (certificates.length === 0) throw new RangeError("there is no certificate (PEM) in it");

@@ -4,14 +4,14 @@ import {
   VERSION,
   VIRTUAL_DEVICE_DEFAULTS,
   type VirtualDeviceSettings,
-} from "@vessel/gateway";
+} from "@vessel/gateway/boat";
 import { readName } from "@vessel/gateway/frame";
-import { boolean, duration, integer, optional, text } from "./option_types.ts";
-import type { Check, SettingsOf } from "./options.ts";
+import { optional, OptionGroup } from "./option_types.ts";
+import { type Check, type SettingsOf, warn } from "./options.ts";
 
 /** Shorter ones would flood the bus. */
 const MIN_HEARTBEAT_MS = 1000;
-const DEVICE = "Virtual device";
+const device = new OptionGroup("Virtual device", { section: "virtual-device" });
 const MAX_UNIQUE_NUMBER = 0x1fffff;
 const MAX_MANUFACTURER = 0x7ff;
 const MAX_INSTANCE = 252;
@@ -21,94 +21,73 @@ const NO_MANUFACTURER = 2046;
 
 /** Options of the virtual device. */
 export const virtualDeviceOptions = {
-  virtualDevice: boolean({
+  virtualDevice: device.boolean({
     name: "virtual-device",
     key: ["virtual-device.enabled", "virtual-device"],
-    default: false,
     help: "Act as a device on every bus: claim an address (252 downwards), send from it, and answer requests. " +
       "Without an address on a bus, sending there gets 503.",
-    group: DEVICE,
   }),
-  virtualDeviceName: optional(text({
+  virtualDeviceName: optional(device.text({
     name: "virtual-device-name",
-    key: "virtual-device.name",
     placeholder: "HEX",
-    default: "",
     help: "Its 64-bit NAME. Without it: composed of the next three.",
-    group: DEVICE,
     validate: (name) =>
       readName(name) === undefined ? `Cannot read the NAME "${name}": expected 1 to 16 hex digits` : undefined,
   })),
-  virtualDeviceUniqueNumber: optional(integer({
+  virtualDeviceUniqueNumber: optional(device.integer({
     name: "virtual-device-unique-number",
-    key: "virtual-device.unique-number",
     default: 0,
     max: MAX_UNIQUE_NUMBER,
     help:
       "Unique number of the NAME, different from other gateways on the bus. Without it: derived from the host name.",
-    group: DEVICE,
   })),
-  virtualDeviceManufacturer: integer({
+  virtualDeviceManufacturer: device.integer({
     name: "virtual-device-manufacturer",
-    key: "virtual-device.manufacturer",
     default: NO_MANUFACTURER,
     max: MAX_MANUFACTURER,
     help: "Manufacturer code; 2046 is not assigned.",
-    group: DEVICE,
   }),
-  virtualDeviceInstance: integer({
+  virtualDeviceInstance: device.integer({
     name: "virtual-device-instance",
-    key: "virtual-device.instance",
     default: 0,
     max: MAX_INSTANCE,
     help: "Its device instance.",
-    group: DEVICE,
   }),
-  virtualDeviceModelId: text({
+  virtualDeviceModelId: device.text({
     name: "virtual-device-model-id",
-    key: "virtual-device.model-id",
     default: "Vessel Bus Gateway",
     help: "Model id of its product information, up to 32 bytes.",
-    group: DEVICE,
     validate: (model) =>
       new TextEncoder().encode(model).length > MAX_MODEL_BYTES
         ? `Cannot use the model id "${model}": it is longer than 32 bytes`
         : undefined,
   }),
-  virtualDeviceClaimHeartbeatMs: duration({
+  virtualDeviceClaimHeartbeatMs: device.duration({
     name: "virtual-device-claim-heartbeat",
-    key: "virtual-device.claim-heartbeat",
     default: VIRTUAL_DEVICE_DEFAULTS.claimHeartbeatMs,
     help: "Interval of repeating its address claim. 0: never.",
-    group: DEVICE,
     validate: checkHeartbeat,
   }),
-  virtualDeviceProductInfoHeartbeatMs: duration({
+  virtualDeviceProductInfoHeartbeatMs: device.duration({
     name: "virtual-device-product-info-heartbeat",
-    key: "virtual-device.product-info-heartbeat",
     default: VIRTUAL_DEVICE_DEFAULTS.productInfoHeartbeatMs,
     help: "Interval of repeating its product information. 0: never.",
-    group: DEVICE,
     validate: checkHeartbeat,
   }),
-  virtualDeviceAnswerRate: integer({
+  virtualDeviceAnswerRate: device.integer({
     name: "virtual-device-answer-rate",
     beyond: "The request is not answered.",
-    key: "virtual-device.answer-rate",
     default: VIRTUAL_DEVICE_DEFAULTS.answerFramesPerSecond,
     max: 10_000,
     help: "Most CAN frames a second of its answers on one bus, for all requesters together. 0: no limit.",
-    group: DEVICE,
   }),
-  virtualDeviceMaxInbound: integer({
+  virtualDeviceMaxInbound: device.integer({
     name: "virtual-device-max-inbound",
     beyond: "A further node is refused with an abort (busy) and can try again.",
-    key: "virtual-device.max-inbound",
     default: VIRTUAL_DEVICE_DEFAULTS.maxInboundSessions,
     min: 1,
     max: 253,
     help: "Most nodes of one bus that may send it a multi-packet message at the same time.",
-    group: DEVICE,
   }),
 };
 
@@ -120,22 +99,23 @@ const NAME_PARTS = ["virtualDeviceUniqueNumber", "virtualDeviceManufacturer", "v
 
 /** Checks of several settings of the virtual device. */
 export const virtualDeviceChecks: readonly Check<VirtualDeviceOptionSettings>[] = [
-  ...NAME_PARTS.map((name): Check<VirtualDeviceOptionSettings> => ({
-    settings: [name, "virtualDeviceName"],
-    severity: "warning",
-    test: ({ virtualDevice, virtualDeviceName }, isGiven) =>
-      virtualDevice && virtualDeviceName !== undefined && isGiven(name)
-        ? "Not used: -virtual-device-name overrides it"
-        : undefined,
-  })),
+  ...NAME_PARTS.map((name): Check<VirtualDeviceOptionSettings> =>
+    warn(
+      [name, "virtualDeviceName"],
+      ({ virtualDevice, virtualDeviceName }, isGiven) =>
+        virtualDevice && virtualDeviceName !== undefined && isGiven(name) &&
+        "Not used: -virtual-device-name overrides it",
+    )
+  ),
   ...(["virtualDeviceName", "virtualDeviceModelId", ...NAME_PARTS] as const).map((
     name,
-  ): Check<VirtualDeviceOptionSettings> => ({
-    settings: [name, "virtualDevice"],
-    severity: "warning",
-    test: ({ virtualDevice }, isGiven) =>
-      !virtualDevice && isGiven(name) ? "Not used: there is no device without -virtual-device" : undefined,
-  })),
+  ): Check<VirtualDeviceOptionSettings> =>
+    warn(
+      [name, "virtualDevice"],
+      ({ virtualDevice }, isGiven) =>
+        !virtualDevice && isGiven(name) && "Not used: there is no device without -virtual-device",
+    )
+  ),
 ];
 
 /** The library's settings of the virtual device; undefined without one. */

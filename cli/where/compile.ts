@@ -1,9 +1,9 @@
 import { type Device, formatName, type Frame, readName } from "@vessel/gateway/frame";
 import type { Decoded } from "@vessel/gateway/pgn";
+import { amountMatcher, labelMatcher } from "./fields.ts";
 import { type Matcher, matcherOf, partOf } from "./match.ts";
 import type { Expression, Literal, Operator, Subject, Value } from "./parse.ts";
 import { DEVICE_FIELDS } from "./subjects.ts";
-import { amountMatcher, labelMatcher } from "./fields.ts";
 
 /** Frame fields that expressions use. `decoded` may be a getter: it is read only if the result depends on it. */
 export interface WhereFrame extends Pick<Frame, "pgn" | "src" | "dst" | "prio" | "seq" | "bus"> {
@@ -43,12 +43,12 @@ function partOfExpression(expression: Expression): Part {
     }
     case "compare": {
       const { subject, operator, value } = expression;
-      return looking(subject, comparing(subject, { operator, value }));
+      return lookup(subject, comparing(subject, { operator, value }));
     }
     case "in": {
       const { subject, values } = expression;
       const makers = values.map((value) => comparing(subject, { operator: "==", value }));
-      return looking(subject, (pgn) => {
+      return lookup(subject, (pgn) => {
         const matchers = makers.map((make) => make(pgn));
         return (value) => matchers.some((match) => match(value));
       });
@@ -85,7 +85,7 @@ function comparing(subject: Subject, { operator, value }: { operator: Operator; 
   return typeof literal === "string" ? (pgn) => labelMatcher(match, { pgn, path }) : () => match;
 }
 
-function looking(subject: Subject, make: MakeMatcher): Part {
+function lookup(subject: Subject, make: MakeMatcher): Part {
   const match = make(NO_PGN);
   switch (subject.kind) {
     case "header": {

@@ -6,11 +6,12 @@ import { type Expression, parseExpression, type Subject } from "./parse.ts";
 
 /** Names a field that no known PGN has, or an unknown manufacturer; undefined if all are known. */
 export function doubtWhere(source: string): string | undefined {
-  return doubtFields(source) ?? doubtManufacturers([...manufacturersOf(parseExpression(source))]);
+  const expression = parseExpression(source);
+  return doubtFields(expression) ?? doubtManufacturers([...manufacturersOf(expression)]);
 }
 
-function doubtFields(source: string): string | undefined {
-  const strange = new Set(fieldsOf(source));
+function doubtFields(expression: Expression): string | undefined {
+  const strange = new Set(fieldsOf(expression));
   if (strange.size === 0) return undefined;
   const known = new Set<string>();
   for (const name of knownFields()) {
@@ -22,27 +23,27 @@ function doubtFields(source: string): string | undefined {
   return `No known PGN has a field "${first}"${hint(first, { known })}`;
 }
 
-/** All subjects that an expression compares. */
-export function* subjectsOf(expression: Expression): Generator<Subject> {
-  if ("subject" in expression) yield expression.subject;
-  if ("term" in expression) yield* subjectsOf(expression.term);
-  if ("terms" in expression) { for (const term of expression.terms) yield* subjectsOf(term); }
+/** All comparisons of an expression. */
+function* comparisonsOf(expression: Expression): Generator<Extract<Expression, { subject: Subject }>> {
+  if ("subject" in expression) yield expression;
+  if ("term" in expression) yield* comparisonsOf(expression.term);
+  if ("terms" in expression) { for (const term of expression.terms) yield* comparisonsOf(term); }
 }
 
-function* fieldsOf(source: string): Generator<string> {
-  for (const subject of subjectsOf(parseExpression(source))) if (subject.kind === "field") yield subject.path[0];
+/** Outermost names of the fields in an expression. */
+function* fieldsOf(expression: Expression): Generator<string> {
+  for (const { subject } of comparisonsOf(expression)) if (subject.kind === "field") yield subject.path[0];
 }
 
 /** Manufacturers named in an expression. */
 function* manufacturersOf(expression: Expression): Generator<string> {
-  if ("term" in expression) yield* manufacturersOf(expression.term);
-  if ("terms" in expression) { for (const term of expression.terms) yield* manufacturersOf(term); }
-  if (!("subject" in expression)) return;
-  const { subject } = expression;
-  if (subject.kind !== "device" || subject.name !== "manufacturer") return;
-  const isWhole = expression.kind === "in" || ["==", "!="].includes(expression.operator);
-  for (const { literal } of expression.kind === "in" ? expression.values : [expression.value]) {
-    if (isWhole && typeof literal === "string") yield literal;
+  for (const comparison of comparisonsOf(expression)) {
+    const { subject } = comparison;
+    if (subject.kind !== "device" || subject.name !== "manufacturer") continue;
+    const isWhole = comparison.kind === "in" || ["==", "!="].includes(comparison.operator);
+    for (const { literal } of comparison.kind === "in" ? comparison.values : [comparison.value]) {
+      if (isWhole && typeof literal === "string") yield literal;
+    }
   }
 }
 

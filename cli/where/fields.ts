@@ -51,7 +51,9 @@ export function wrongUnit(
   if (written) {
     return `${name} is measured in ${allowed}: ${unit} is a unit of ${written.quantity}`;
   }
-  return `"${unit}" is no unit: did you mean "${nearest(unit, quantities.flatMap(unitsOf))}"? ${name} takes ${allowed}`;
+  return `"${unit}" is not a unit: did you mean "${
+    nearest(unit, quantities.flatMap(unitsOf))
+  }"? ${name} takes ${allowed}`;
 }
 
 /** The error of a unit after a value without one. */

@@ -1,6 +1,5 @@
 import { checkExpression } from "./check.ts";
 import { compileExpression, type DeviceAt, type WhereFrame } from "./compile.ts";
-import { subjectsOf } from "./doubt.ts";
 import { parseExpression } from "./parse.ts";
 
 export type { DeviceAt, WhereFrame } from "./compile.ts";
@@ -12,10 +11,6 @@ export { MAX_WHERE_DEPTH, MAX_WHERE_LENGTH } from "./parse.ts";
 export interface Where {
   /** Whether a frame matches. Calls `deviceAt` only if the result depends on a device. */
   test(frame: WhereFrame, deviceAt?: DeviceAt): boolean;
-  /** The expression needs `decoded`. */
-  usesDecoded: boolean;
-  /** The expression needs the device table. */
-  usesDevices: boolean;
 }
 
 /**
@@ -35,14 +30,15 @@ export interface Where {
  *   every other comparison with null is false, `!=` included. `not` inverts the result: `not depth > 3` is true if
  *   there is no depth.
  * - A number with a unit (`15 kn`, `90 deg`, `20 C`, `0.5 nm`) is compared in that unit; `==` then means equal within
- *   the field's step. A number without one is in the unit of the JSON. Texts and labels compare in any case, those of
- *   numbers that are codes, too (`fluid_type == "Fuel"`); `<` and its kin by the alphabet. A lookup compares by its name with a text, by its id with a number. Of a text that reads as a
- *   number (an MMSI), the number counts against a number. Values of different kinds never match, `!=` included.
+ *   the field's step. A number without one is in the unit of the JSON. Texts and labels are compared without regard to
+ *   case, also the labels of numbers that are codes (`fluid_type == "Fuel"`); `<`, `<=`, `>` and `>=` use alphabetical
+ *   order. A lookup is compared with a text by its name, with a number by its id. A text that holds a number (an MMSI)
+ *   is compared with a number as a number. Values of different kinds never match, `!=` included.
  * - `contains`: the text is part of it. `in`: equal to one of the list; `not in` is `not (… in …)`.
  * - A list matches when any of its elements does; an empty one never.
  *
- * @throws {WhereError} with the column, and what was expected there. Where the PGN is told (`pgn == 127250 and …`) this
- * includes fields that it does not have, and values that its fields cannot have.
+ * @throws {WhereError} with the column, and what was expected there. If the expression restricts the PGN
+ * (`pgn == 127250 and …`), also for fields that it does not have, and values that its fields cannot have.
  *
  * @example
  * ```ts ignore
@@ -54,12 +50,7 @@ export function parseWhere(source: string): Where {
   const expression = parseExpression(source);
   checkExpression(expression, source);
   const test = compileExpression(expression);
-  const subjects = [...subjectsOf(expression)];
-  return {
-    test: (frame, deviceAt = nobody) => test(frame, deviceAt),
-    usesDecoded: subjects.some(({ kind }) => kind === "field"),
-    usesDevices: subjects.some(({ kind }) => kind === "device"),
-  };
+  return { test: (frame, deviceAt = noDevice) => test(frame, deviceAt) };
 }
 
-function nobody(): undefined {}
+function noDevice(): undefined {}

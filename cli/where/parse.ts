@@ -1,5 +1,5 @@
-import { DEVICE_FIELDS, type DeviceField, HEADER_FIELDS, type HeaderField } from "./subjects.ts";
 import { nearest } from "../settings/nearest.ts";
+import { DEVICE_FIELDS, type DeviceField, HEADER_FIELDS, type HeaderField } from "./subjects.ts";
 import { type Span, type Token, tokensOf, WhereError } from "./tokens.ts";
 
 /** A value that fields are compared with. */
@@ -189,7 +189,7 @@ class Parser {
     if (this.#takes("null")) return { literal: null, span };
     if (this.#takes("true")) return { literal: true, span };
     if (this.#takes("false")) return { literal: false, span };
-    const quote = token.kind === "path" ? `: a text stands in quotes` : "";
+    const quote = token.kind === "path" ? `: put a text in quotes` : "";
     return this.#fail(`expected a number, a text, true, false or null, found ${this.#found()}${quote}`);
   }
 

@@ -1,50 +1,56 @@
 import { fileURLToPath } from "node:url";
 import { PROGRAMS } from "../programs.ts";
-import { runProgram } from "../run_program.ts";
+import { runProgram } from "../script.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-/** Runs in a thread of its own, and so nothing imports it. */
-const WORKER = "src/journal/block/pack_worker.ts";
-/** What a package reads from its own folder when it is used. */
+/** Files that programs import by URL: tools that read the sources do not find them. */
+export const LOADED_BY_ADDRESS: readonly string[] = [
+  "src/journal/block/pack_worker.ts",
+  "src/integrations/mdns/bonjour_package.ts",
+  "src/integrations/mqtt/mqtt_package.ts",
+  "src/listen/acme/acme_package.ts",
+  "cli/settings/hocon_package.ts",
+];
+/** File that a package reads from its own folder. */
 const WASM = { package: "@bokuweb/zstd-wasm", file: "zstd.wasm" };
 
-/** A place of the bundle that does not work as the bundler leaves it. */
+/** A change of the bundler's output that makes it work. */
 interface Repair {
-  /** Why, and what would not work. */
+  /** The problem, for errors. */
   what: string;
   from: RegExp;
   to: string;
 }
 
 const REPAIRS: readonly Repair[] = [
+  ...LOADED_BY_ADDRESS.map((path) => ({
+    what: `${path} has another address in the bundle`,
+    from: new RegExp(`new URL\\("\\./${path.split("/").at(-1)}"`, "g"),
+    to: `new URL("./${path.replace(/ts$/, "js")}"`,
+  })),
   {
-    what: "the worker has another name in the bundle",
-    from: /"\.\/pack_worker\.ts"/g,
-    to: '"./src/journal/block/pack_worker.js"',
-  },
-  {
-    what: "modules have no __dirname; what is read from there lies beside the bundle",
+    what: "modules have no __dirname; files are read from the folder of the bundle",
     from: /\b__dirname\b/g,
     to: "import.meta.dirname",
   },
   {
-    what: "the HOCON parser names its parts without their ending",
+    what: "the HOCON parser names its parts without their extension",
     from: /var fn = map\[path\];/g,
     to: 'var fn = map[path] ?? map[path + ".js"];',
   },
 ];
 
-/** The last line of a package that is CommonJS: all that it exports is one value. */
+/** Last line of a bundled CommonJS package: a default export only. */
 const COMMON_JS = /^export default require_\w+\(\);$/m;
 
 /**
- * Bundles all programs with everything that they import, packages included, into a folder; parts that a program loads
- * late stay files of their own. A program is at `cli/NAME.js`.
+ * Bundles all programs with their imports, packages included, into a folder; parts that are imported dynamically are
+ * separate files. A program is at `cli/NAME.js`.
  *
- * @throws {Error} the bundler failed, or writes something else than the repairs of its output expect
+ * @throws {Error} the bundler failed, or its output is not as {@linkcode repairBundle} expects
  */
 export async function makeBundle(folder: string): Promise<void> {
-  const entries = [...PROGRAMS.map(({ file }) => `cli/${file}`), WORKER];
+  const entries = [...PROGRAMS.map(({ file }) => `cli/${file}`), ...LOADED_BY_ADDRESS];
   const flags = ["--quiet", "--frozen", "--platform", "deno", "--code-splitting", "--outdir", folder];
   await runProgram(Deno.execPath(), ["bundle", ...flags, ...entries], { cwd: ROOT });
   const files = new Map<string, string>();
@@ -56,9 +62,9 @@ export async function makeBundle(folder: string): Promise<void> {
 }
 
 /**
- * Repairs the files of a bundle, by name.
+ * Repairs the files of a bundle; the map is by file name.
  *
- * @throws {Error} a repair finds nothing to do: the bundler writes something else by now
+ * @throws {Error} a repair has nothing to change: the bundler's output has changed
  */
 export function repairBundle(files: ReadonlyMap<string, string>): Map<string, string> {
   const commonJs = [...files].filter(([, text]) => COMMON_JS.test(text)).map(([name]) => name);
@@ -77,11 +83,11 @@ export function repairBundle(files: ReadonlyMap<string, string>): Map<string, st
   return new Map(repaired);
 }
 
-/** Whoever imports a CommonJS package late finds names in it, as they would without a bundle. */
+/** Makes dynamic imports of a CommonJS package have its named exports, as without a bundle. */
 function namesOf(file: string): Repair {
   const call = `import("./${file}")`;
   return {
-    what: `${file} is imported late`,
+    what: `${file} is imported dynamically`,
     from: new RegExp(RegExp.escape(call), "g"),
     to: `${call}.then(({ default: all }) => ({ ...all, default: all }))`,
   };

@@ -1,5 +1,5 @@
 #!/bin/sh
-# @NAME@ @VERSION@ for @TARGET@: this file holds the program and all that it needs. The first start unpacks it into a
+# @NAME@ @VERSION@ for @TARGET@. Self-extracting: the first start unpacks the program and its runtime into a
 # cache: $VBG_CACHE, else that of systemd's unit, else that of the user, else a folder of temporary files.
 set -eu
 payload=@PAYLOAD@
@@ -13,10 +13,10 @@ fail() {
 self=$0
 [ -f "$self" ] || self=$(command -v -- "$0") || fail "Cannot find the file of this program: start it by its path"
 
-# Nobody else may have prepared what runs from a folder of temporary files.
+# In a folder for temporary files, another user could have prepared files for us to run.
 is_own() { [ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ]; }
 is_unpacked() { [ -x "$1/$payload/deno" ] && [ -f "$1/$payload/bundle/cli/@MAIN@" ]; }
-# An unpacked one may lie where nothing can be written any more.
+# The cache may be read-only if the program was unpacked before.
 try() { is_unpacked "$1" || { mkdir -p -- "$1" 2>/dev/null && [ -w "$1" ] && [ -x "$1" ]; }; }
 
 temporary=${TMPDIR:-/tmp}/vbg-$(id -u)
@@ -36,7 +36,7 @@ fi
 case $cache in /*) ;; *) cache=$PWD/$cache ;; esac
 
 unpack() {
-  # What a start left behind that was killed an hour ago.
+  # Removes what a killed start left an hour ago.
   find "$cache" -maxdepth 1 -name '.new-*' -mmin +60 -exec rm -rf -- {} + 2>/dev/null || :
   new=$(mktemp -d "$cache/.new-XXXXXX") || fail "Cannot write to \"$cache\": set VBG_CACHE to another folder"
   trap 'rm -rf -- "$new"' EXIT
@@ -46,22 +46,22 @@ unpack() {
     : >"$new/.damaged"
   [ ! -e "$new/.damaged" ] || fail "Cannot unpack into \"$cache\" (set VBG_CACHE to use another folder): $(cat "$new/.why")"
   rm -f "$new/.why"
-  # For other users, too, where the cache is one that they share.
+  # Other users may share the cache.
   chmod 755 "$new"
-  # On the disk before it has its name: a boat's power may go at any time.
+  # Syncs before the rename: power can fail at any time.
   sync
-  # When another start was faster, this one lands inside of it and goes with the trap's help.
+  # If another start was faster, mv puts this folder inside the other's: it is removed below.
   mv -- "$new" "$cache/$payload" 2>/dev/null || :
   rm -rf -- "$cache/$payload/${new##*/}"
 }
 
 if ! is_unpacked "$cache"; then
-  # In a shell of its own: what its traps clean up, the program itself would not any more.
+  # In a subshell: its traps would not run after the exec below.
   (unpack) || exit $?
   is_unpacked "$cache" || fail "Cannot run what was unpacked into \"$cache\" (is it mounted noexec?): set VBG_CACHE to another folder"
 fi
 
-# Keeps the runtime's compiled code beside the program.
+# The runtime caches compiled code in the same folder.
 export DENO_DIR="${DENO_DIR:-$cache/deno}" DENO_NO_UPDATE_CHECK=1
 exec "$cache/$payload/deno" run @PERMISSIONS@ --quiet --no-config --no-lock --no-remote --no-npm --no-check @FLAGS@"$cache/$payload/bundle/cli/@MAIN@" "$@"
-# The rest of this file is the packed program.
+# The rest of this file is the payload.

@@ -1,30 +1,30 @@
 import { basename } from "node:path";
 import { VERSION } from "../../src/version.ts";
-import { type HandedOut, PROGRAMS } from "../programs.ts";
-import { runProgram } from "../run_program.ts";
+import { type Program, PROGRAMS } from "../programs.ts";
+import { runProgram } from "../script.ts";
 
-/** What the programs are packed of. */
+/** Parts of a payload. */
 export interface PayloadOptions {
-  /** Path of the runtime that comes along. */
+  /** Path of the runtime. */
   runtime: string;
-  /** Folder that `makeBundle` has filled. */
+  /** Folder written by `makeBundle`. */
   bundle: string;
   /** Level of gzip, 1 (fast) to 9 (small). */
   level: number;
 }
 
-/** What a program unpacks: the same for all of them, so that they share it. */
+/** The archive that a program unpacks; all programs share one. */
 export interface Payload {
   bytes: Uint8Array;
-  /** Name of the folder that it is unpacked into: no two payloads have the same. */
+  /** Unique name of the folder into which it is unpacked. */
   name: string;
 }
 
 const STUB = new URL("./portable.sh", import.meta.url);
-/** Digits of the digest that tells payloads apart. */
+/** Digits of the digest in the name of a payload. */
 const DIGEST_DIGITS = 16;
 
-/** Packs runtime and bundle. The same parts give the same bytes. */
+/** Packs runtime and bundle. Reproducible: the same parts give the same bytes. */
 export async function makePayload({ runtime, bundle, level }: PayloadOptions): Promise<Payload> {
   const stage = await Deno.makeTempDir({ prefix: "vbg_payload_" });
   try {
@@ -44,13 +44,13 @@ export async function makePayload({ runtime, bundle, level }: PayloadOptions): P
 }
 
 /**
- * Writes a program as one file that unpacks itself: a short shell script with the payload behind it.
+ * Writes a program as one self-extracting file: a short shell script followed by the payload.
  *
- * @param target where it runs, such as `x86_64-unknown-linux-gnu`, for whoever looks into the file
+ * @param target the system, such as `x86_64-unknown-linux-gnu`; shown at the beginning of the file
  */
 export async function writePortable(
   path: string,
-  { program, payload, target }: { program: HandedOut; payload: Payload; target: string },
+  { program, payload, target }: { program: Program; payload: Payload; target: string },
 ): Promise<void> {
   const stub = await makeStub({ program, payload: payload.name, target });
   const file = new Uint8Array(stub.length + payload.bytes.length);
@@ -60,9 +60,9 @@ export async function writePortable(
   await Deno.chmod(path, 0o755);
 }
 
-/** The script in front. It says itself where it ends. */
+/** The script at the beginning of the file. It contains its own length. */
 async function makeStub(
-  { program, payload, target }: { program: HandedOut; payload: string; target: string },
+  { program, payload, target }: { program: Program; payload: string; target: string },
 ): Promise<Uint8Array> {
   const flags = program.runtimeFlags.map((flag) => `${flag} `).join("");
   const words: Record<string, string> = {
@@ -76,12 +76,12 @@ async function makeStub(
   };
   const text = (await Deno.readTextFile(STUB)).replace(/@([A-Z]+)@/g, (mark, word: string) => words[word] ?? mark);
   const mark = "@START@";
-  // `tail` counts from 1, and the number is as wide as its mark.
+  // `tail` counts from 1. The number is padded to the width of its mark.
   const start = new TextEncoder().encode(text).length + 1;
   return new TextEncoder().encode(text.replace(mark, String(start).padEnd(mark.length)));
 }
 
-/** The portable file of every program, in `out`. Answers their paths. */
+/** Writes the portable files of all programs into `out`. Returns their paths. */
 export async function writeAllPortable(out: string, options: PayloadOptions & { target: string }): Promise<string[]> {
   const payload = await makePayload(options);
   const paths: string[] = [];

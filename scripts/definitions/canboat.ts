@@ -1,4 +1,4 @@
-// What canboat.json of the pinned package holds, as far as it is used.
+// The parts of canboat.json that are used.
 
 export interface CanboatField {
   Order: number;
@@ -39,7 +39,7 @@ export interface CanboatPgn {
   Fields: CanboatField[];
 }
 
-/** What the value after a key is. */
+/** Type of the value after a key. */
 export interface CanboatKey {
   name: string;
   value: number;
@@ -61,7 +61,7 @@ export interface Canboat {
   LookupFieldTypeEnumerations: { Name: string; EnumFieldTypeValues: CanboatKey[] }[];
 }
 
-/** Reads the canboat database out of the installed package, which exports only its much larger classes. */
+/** Reads the canboat database from the installed package, which does not export it. */
 export async function readCanboat(): Promise<Canboat> {
   const url = new URL("../canboat.json", import.meta.resolve("@canboat/ts-pgns"));
   return JSON.parse(await Deno.readTextFile(url));

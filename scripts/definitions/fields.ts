@@ -2,7 +2,7 @@ import { defaultCodes, type FieldSpec, type FieldType } from "../../src/pgn/spec
 import type { CanboatField, CanboatKey } from "./canboat.ts";
 import { fractionOf } from "./fraction.ts";
 
-/** What canboat's types are here; spare bits are reserved ones that are sent as zeros. */
+/** Our types by canboat's; spare bits are reserved bits that are sent as zeros. */
 const TYPES: Readonly<Record<string, FieldType | "reserved">> = {
   NUMBER: "number",
   DURATION: "number",
@@ -31,16 +31,16 @@ const TYPES: Readonly<Record<string, FieldType | "reserved">> = {
 
 /** Widest integer that a JSON number holds. */
 const MAX_NUMBER_BITS = 53;
-/** Widest field whose RangeMax, 15 digits in canboat.json, tells its highest raw value exactly. */
+/** Widest field whose RangeMax, which has 15 digits in canboat.json, gives its highest raw value exactly. */
 const MAX_RANGE_BITS = 48;
 /** Types with raw values that mean "not available". */
 const CODED: ReadonlySet<FieldType> = new Set(["number", "pgn", "enum", "indirect", "date", "time"]);
-/** Most values at the top that canboat keeps back; a range that ends further down is a physical one. */
+/** Maximum number of reserved values at the top of a range; a range that ends lower is a physical one. */
 const MAX_CODES = 3;
-/** How far RangeMax may be from a whole raw value, in raw values. */
+/** Tolerance of RangeMax, in raw values. */
 const RANGE_NOISE = 0.01;
 
-/** snake_case of canboat's camelCase ids; digits stay with the letters before them. */
+/** Converts canboat's camelCase ids to snake_case; digits belong to the letters before them. */
 export function snakeCase(id: string): string {
   return id.replace(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g, "_").toLowerCase();
 }
@@ -50,7 +50,7 @@ export function isReserved(field: CanboatField): boolean {
   return TYPES[field.FieldType] === "reserved";
 }
 
-/** The row of a field; `nameOf` gives the names of its neighbours by their number. */
+/** The row of a field; `nameOf` returns the names of other fields by their number. */
 export function fieldSpec(field: CanboatField, nameOf: (order: number) => string): FieldSpec {
   const { BitLength, BitLengthField, Condition, LookupIndirectEnumerationFieldOrder: indirectBy } = field;
   if (Condition !== undefined && Condition !== "PGNIsProprietary") throw new Error(`unknown condition ${Condition}`);
@@ -69,7 +69,7 @@ export function fieldSpec(field: CanboatField, nameOf: (order: number) => string
   return spec;
 }
 
-/** The row of what follows a key. */
+/** The row of the value after a key. */
 export function keySpec(key: CanboatKey): FieldSpec {
   const { name, value, Bits, ...rest } = key;
   const { name: _, ...spec } = fieldSpec(
@@ -104,8 +104,8 @@ function addMeaning(spec: FieldSpec, type: FieldType, field: CanboatField): void
 
 function addScale(spec: FieldSpec, { Id, Resolution = 1, Offset = 0, Signed, RangeMin }: CanboatField): void {
   const { times, per } = fractionOf(Resolution);
-  // canboat calls a field signed when its values may be negative: with an offset the raw value is not.
-  if (Offset !== 0 && RangeMin !== Offset) throw new Error(`${Id}: the offset ${Offset} is not where its range begins`);
+  // canboat calls a field signed when its values can be negative: with an offset the raw value is unsigned.
+  if (Offset !== 0 && RangeMin !== Offset) throw new Error(`${Id}: its range does not begin at the offset ${Offset}`);
   if (Signed && Offset === 0) spec.signed = true;
   if (times !== 1) spec.times = times;
   const add = Math.round(Offset * per);
@@ -114,7 +114,7 @@ function addScale(spec: FieldSpec, { Id, Resolution = 1, Offset = 0, Signed, Ran
   if (per !== 1) spec.per = per;
 }
 
-/** What canboat's range says about the highest raw values, where it is not the default of that width. */
+/** Number of reserved values at the top of canboat's range; undefined for the default of the width. */
 function codesOf({ signed, times = 1, add = 0, per = 1 }: FieldSpec, field: CanboatField): number | undefined {
   const { BitLength: bits = 0, RangeMax } = field;
   if (RangeMax === undefined || bits === 0 || bits > MAX_RANGE_BITS) return undefined;

@@ -1,25 +1,25 @@
-/** A resolution as a fraction of integers in lowest terms. */
+/** A resolution as a reduced fraction of integers. */
 export interface Fraction {
   times: number;
   per: number;
 }
 
-/** canboat cuts binary and degree fractions to this many digits. */
+/** Number of digits of binary and degree fractions in canboat.json. */
 const CUT_DIGITS = 6;
 const MAX_POWER = 64;
-/** Position deltas come in fractions of an arc second: 1/36, times a power of ten, of a degree. */
+/** Position deltas are multiples of 1/36 of a degree, times a negative power of ten. */
 const DEGREE_STEPS = 36;
 const MAX_ZEROS = 12;
 
-/** Denominators that do not end as a short decimal. */
+/** Denominators whose fractions are no short decimals. */
 const KNOWN_DENOMINATORS = [
   ...Array.from({ length: MAX_POWER }, (_, power) => 2 ** power),
   ...Array.from({ length: MAX_ZEROS }, (_, zeros) => DEGREE_STEPS * 10 ** zeros),
 ];
 
 /**
- * The exact fraction that a resolution stands for: short decimals as they are, and a decimal that was cut as the
- * power of two or part of a degree that it was before. Throws on a resolution that is neither.
+ * The exact fraction of a resolution. A truncated decimal is converted back to the power of two or fraction of a degree
+ * that it was. Throws if there is none.
  */
 export function fractionOf(resolution: number): Fraction {
   const exact = decimalFraction(resolution);

@@ -2,7 +2,7 @@ import type { DefinitionSpec, FieldSpec, GroupSpec, ItemSpec } from "../../src/p
 import type { CanboatPgn } from "./canboat.ts";
 import { fieldSpec, isReserved, snakeCase } from "./fields.ts";
 
-/** A layout as the generated file has it: what all layouts of the PGN share stands beside the list of them. */
+/** A layout in the generated file; properties shared by all layouts of the PGN are omitted. */
 export type Layout = Omit<DefinitionSpec, "pgn" | "description"> & { description?: string };
 
 /** Properties of a PGN shared by all its layouts. */
@@ -60,7 +60,7 @@ function repeatingSets(pgn: CanboatPgn): RepeatingSet[] {
   return sets;
 }
 
-/** The fields with the repeating sets taken together; a field after a set stays after it. */
+/** The fields with repeating sets as groups, in the same order. */
 function grouped(fields: FieldSpec[], sets: RepeatingSet[], nameOf: (order: number) => string): ItemSpec[] {
   const items: ItemSpec[] = [];
   let next = 0;

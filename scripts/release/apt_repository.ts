@@ -1,19 +1,19 @@
 import { gzipSync } from "node:zlib";
 import { ARCHITECTURES } from "../runtime.ts";
-import { runProgram } from "../run_program.ts";
+import { runProgram } from "../script.ts";
 import { sha256 } from "./sums.ts";
 
-/** The one suite and component; boats follow what is released. */
+/** The only suite and component. */
 const SUITE = "stable";
 const COMPONENT = "main";
-/** Where packages are, from the root of the repository. */
+/** Folder of the packages, relative to the root of the repository. */
 export const POOL = `pool/${COMPONENT}/v/vbg`;
 
 /**
- * Writes the indexes of a static apt repository for the packages in its pool; not signed yet. Every version in the pool
- * stays installable, so that a boat can go back to an earlier one.
+ * Writes the unsigned indexes of a static apt repository for the packages in its pool. Every version in the pool stays
+ * installable, so that a boat can be downgraded.
  *
- * @param root the repository, whose pool is filled
+ * @param root the repository
  * @param now time of the indexes
  * @throws {Error} a package cannot be read
  */
@@ -45,7 +45,7 @@ export async function writeAptIndexes(root: string, now: Date): Promise<void> {
   await Deno.writeTextFile(`${dists}/Release`, `${[...fields, ...sums].join("\n")}\n`);
 }
 
-/** Puts the packages of an earlier repository into a new one's pool, so that they stay installable. */
+/** Copies the packages of an earlier repository into the pool of a new one, so that they stay installable. */
 export async function keepEarlier(root: string, earlier: string): Promise<void> {
   for await (const { name } of Deno.readDir(`${earlier}/${POOL}`)) {
     const path = `${root}/${POOL}/${name}`;

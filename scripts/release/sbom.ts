@@ -1,10 +1,10 @@
 import { DENO_VERSION } from "../runtime.ts";
 
-/** What the lock file says of a package. */
+/** A package in the lock file. */
 interface LockedPackage {
   /** Digest by the registry: algorithm, `-`, base64. */
   integrity: string;
-  /** Names, with versions where the lock file has several. */
+  /** Names, with a version if the lock file has several. */
   dependencies?: readonly string[];
   optionalDependencies?: readonly string[];
 }
@@ -16,7 +16,7 @@ export interface Lock {
   npm: Readonly<Record<string, LockedPackage>>;
 }
 
-/** What a list of parts is made of. */
+/** Options of {@linkcode makeSbom}. */
 export interface SbomOptions {
   /** Version of the programs. */
   version: string;
@@ -24,10 +24,10 @@ export interface SbomOptions {
 }
 
 /**
- * The list of parts of a release as CycloneDX 1.5: the Deno that is brought along, and every npm package of the lock file
- * with its digest and what it needs. Those that are only for tests are in it, too: the lock file has all.
+ * The SBOM of a release in CycloneDX 1.5: the included Deno, and every npm package of the lock file with its digest and
+ * dependencies. It includes packages for tests, which the lock file does not distinguish.
  *
- * @throws {Error} the lock file has a version that is not known, or names a dependency that it does not have
+ * @throws {Error} the version of the lock file is unknown, or a dependency is missing from it
  */
 export function makeSbom(lock: Lock, { version, now }: SbomOptions): Record<string, unknown> {
   if (lock.version !== "5") throw new Error(`Cannot read deno.lock: version ${lock.version} is not known`);
@@ -82,7 +82,7 @@ function componentOf(key: string, integrity: string): Record<string, unknown> {
   };
 }
 
-/** The package that a dependency names: with its version where there are several, else without. */
+/** The package of a dependency, which has a version only if there are several. */
 function refOf(refs: ReadonlyMap<string, string>, wanted: string): string {
   const exact = refs.get(wanted);
   if (exact !== undefined) return exact;
@@ -92,7 +92,7 @@ function refOf(refs: ReadonlyMap<string, string>, wanted: string): string {
   throw new Error(`Cannot read deno.lock: it has no package "${wanted}"`);
 }
 
-/** A key is a name, `@`, a version, and behind `_` the peers that it was resolved with. */
+/** A key is a name, `@`, a version, and after `_` the resolved peer dependencies. */
 function nameOf(key: string): string {
   return key.slice(0, key.indexOf("@", 1) < 0 ? undefined : key.indexOf("@", 1));
 }

@@ -1,12 +1,12 @@
-/** Digest of bytes, hexadecimal. */
+/** SHA-256 digest, hexadecimal. */
 export async function sha256(bytes: BufferSource): Promise<string> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
 }
 
-/** Name of the file of sums. */
+/** Name of the file of checksums. */
 export const SUMS = "SHA256SUMS";
 
-/** Writes the sums of all files below a directory, as `sha256sum -c` reads them. Returns the files' relative paths. */
+/** Writes the checksums of all files below a directory for `sha256sum -c`. Returns the files' relative paths. */
 export async function writeSums(out: string): Promise<string[]> {
   const names = (await filesBelow(out, "")).filter((name) => name !== SUMS).sort();
   const lines: string[] = [];

@@ -1,9 +1,9 @@
-/** A program under V8's inspector: which source files execute within a time window. */
+/** Runs a program with V8's inspector, to find the source files that execute within a time window. */
 
 const START_MS = 60_000;
 const POLL_MS = 20;
 
-/** A script of V8's precise coverage, as far as it is read here. */
+/** The used part of a script in V8's precise coverage. */
 interface ScriptCoverage {
   url: string;
   functions: readonly { ranges: readonly { count: number }[] }[];
@@ -16,8 +16,8 @@ interface Reply {
 }
 
 /**
- * One of the programs of a checkout in a process of its own, inspected over the Chrome DevTools Protocol. Code in
- * workers is not seen.
+ * A program of a checkout in a child process, inspected with the Chrome DevTools Protocol. Code in workers is not
+ * included.
  */
 export class InspectedProgram implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;

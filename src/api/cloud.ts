@@ -1,6 +1,6 @@
 /**
- * What programs do with a cloud's files while no cloud runs: certificates are made, listed and judged, a boat's state is
- * read.
+ * A cloud's files without a running cloud: issues, lists and checks certificates, reads the state of boats, and imports
+ * boats from a peer's cloud.
  *
  * @module
  */

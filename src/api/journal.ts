@@ -1,5 +1,5 @@
 /**
- * What programs do with journal files while nothing records: blocks are found, read, checked, and written anew.
+ * Journal files without a running server: finds, reads, checks and rewrites blocks.
  *
  * @module
  */

@@ -1,6 +1,5 @@
 /**
- * What programs do with recordings while no server runs: journals and recordings of other programs are found, and read
- * as the same frames.
+ * Recordings without a running server: finds journals and recordings of other programs, and reads both as frames.
  *
  * @module
  */

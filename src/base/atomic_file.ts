@@ -27,9 +27,7 @@ export interface DurableFile {
 export class AtomicFile implements DurableFile {
   /** Path of the file. */
   readonly path: string;
-  readonly #directory: string;
-  readonly #temporary: string;
-  readonly #mode: number;
+  readonly #target: TargetFile;
   readonly #maxBytes: number;
   #lastWrite: Promise<void> = Promise.resolve();
 
@@ -44,9 +42,7 @@ export class AtomicFile implements DurableFile {
     { name, mode = DEFAULT_MODE, maxBytes = DEFAULT_MAX_BYTES }: { name: string; mode?: number; maxBytes?: number },
   ) {
     this.path = `${directory}/${name}`;
-    this.#directory = directory;
-    this.#temporary = `${directory}/.${name}.tmp`;
-    this.#mode = mode;
+    this.#target = { directory, name, mode };
     this.#maxBytes = maxBytes;
   }
 
@@ -58,26 +54,58 @@ export class AtomicFile implements DurableFile {
   /** See {@linkcode DurableFile}. @throws {FileError} its `content` tells whether the old content is certainly intact */
   write(content: Uint8Array | string): Promise<void> {
     const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content.slice();
-    const done = this.#lastWrite.then(() => this.#replace(bytes));
+    const done = this.#lastWrite.then(() => replaceFile(this.#target, (file) => writeAll(file, bytes)));
     this.#lastWrite = done.catch(() => {});
     return done;
   }
+}
 
-  async #replace(bytes: Uint8Array): Promise<void> {
-    try {
-      await removeIfExists(this.#temporary);
-      await writeNew(this.#temporary, { bytes, mode: this.#mode });
-    } catch (cause) {
-      await removeIfExists(this.#temporary).catch(() => {});
-      throw new FileError("write", { path: this.path, cause });
-    }
-    try {
-      await Deno.rename(this.#temporary, this.path);
-      await syncDirectory(this.#directory);
-    } catch (cause) {
-      throw new FileError("write", { path: this.path, cause, content: "unknown" });
-    }
+/** A file in a directory, with its permissions. */
+export interface TargetFile {
+  directory: string;
+  name: string;
+  mode: number;
+}
+
+/**
+ * Replaces a file as a whole. Resolves when the new content is synced to disk. Uses the file `.NAME.tmp`, and never opens an
+ * existing one, which could be a link planted by somebody else.
+ *
+ * @param write writes the content
+ * @throws {FileError} its `content` tells whether the old content is certainly intact
+ */
+export async function replaceFile<T>(
+  { directory, name, mode }: TargetFile,
+  write: (file: Deno.FsFile) => Promise<T>,
+): Promise<T> {
+  const [path, temporary] = [`${directory}/${name}`, `${directory}/.${name}.tmp`];
+  let content: FileError["content"] = "untouched";
+  try {
+    await removeIfExists(temporary);
+    const result = await writeNew(temporary, { mode, write });
+    content = "unknown";
+    await Deno.rename(temporary, path);
+    await syncDirectory(directory);
+    return result;
+  } catch (cause) {
+    await removeIfExists(temporary).catch(() => {});
+    throw new FileError("write", { path, cause, content });
   }
+}
+
+async function writeNew<T>(
+  path: string,
+  { mode, write }: { mode: number; write: (file: Deno.FsFile) => Promise<T> },
+): Promise<T> {
+  using file = await Deno.open(path, { write: true, createNew: true, mode });
+  const result = await write(file);
+  await file.sync();
+  return result;
+}
+
+/** Writes all bytes. @throws {Error} error of the system */
+export async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
 }
 
 /**
@@ -90,13 +118,6 @@ export async function syncDirectory(path: string): Promise<void> {
   if (Deno.build.os === "windows") return;
   using directory = await Deno.open(path);
   await directory.sync();
-}
-
-/** Creates the file and never opens an existing one, which could be a link planted by somebody else. */
-async function writeNew(path: string, { bytes, mode }: { bytes: Uint8Array; mode: number }): Promise<void> {
-  using file = await Deno.open(path, { write: true, createNew: true, mode });
-  for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
-  await file.sync();
 }
 
 /** Removes a file if it exists. @throws {Error} error of the system */

@@ -1,4 +1,4 @@
-import { pause } from "./pause.ts";
+import { pause } from "./clock.ts";
 import { FileError } from "./file_error.ts";
 
 /** The locked file. It is never removed: otherwise two processes could hold locks on different files. */
@@ -14,48 +14,44 @@ export interface DirectoryLock extends Disposable {
   close(): void;
 }
 
+/** Options of {@linkcode lockDirectory}. */
+export interface LockOptions {
+  /** Name of the directory in messages, default `directory`. */
+  what?: string;
+  /** Permissions of a new directory, default 0700. */
+  mode?: number;
+  /** Name of the locked file, default `.lock`: one directory can have several locks. */
+  file?: string;
+}
+
 /**
  * Locks a directory for this process, and creates it if it is missing.
  *
- * @param options.what its name in messages, default `directory`
- * @param options.mode permissions of a new directory, default 0700
- * @param options.file name of the locked file, default `.lock`: one directory can have several locks
  * @throws {FileError} another process holds the lock, or the directory cannot be created or written
  */
 export async function lockDirectory(
   path: string,
-  { what = "directory", mode = PRIVATE_MODE, file = DEFAULT_LOCK_FILE }: Partial<LockOptions> = {},
+  { what = "directory", mode = PRIVATE_MODE, file: name = DEFAULT_LOCK_FILE }: LockOptions = {},
 ): Promise<DirectoryLock> {
-  const lock = await openLock(path, { what, mode, file });
-  return { path, close: () => lock.close(), [Symbol.dispose]: () => lock.close() };
-}
-
-const TRIES = 11;
-const TRY_EVERY_MS = 50;
-
-/** Options of {@linkcode lockDirectory}. */
-export interface LockOptions {
-  /** Name of the directory in messages. */
-  what: string;
-  /** Permissions of a new directory. */
-  mode: number;
-  /** Name of the locked file. */
-  file: string;
-}
-
-async function openLock(path: string, { what, mode, file: name }: LockOptions): Promise<{ close: () => void }> {
   let file: Deno.FsFile | undefined;
+  const close = () => {
+    file?.close();
+    file = undefined;
+  };
   try {
     await Deno.mkdir(path, { recursive: true, mode });
     file = await Deno.open(`${path}/${name}`, { read: true, write: true, create: true });
     // Not `lock()`: it blocks the whole program until the other process ends.
     if (!await tryLock(file)) throw new Error("it is used by another process");
-    return closeOnce(file);
   } catch (cause) {
-    file?.close();
+    close();
     throw new FileError(`use the ${what}`, { path, cause });
   }
+  return { path, close, [Symbol.dispose]: close };
 }
+
+const TRIES = 11;
+const TRY_EVERY_MS = 50;
 
 /**
  * Tries to lock for half a second. A program being started inherits its parent's open files for a moment, and with them a
@@ -67,14 +63,4 @@ async function tryLock(file: Deno.FsFile): Promise<boolean> {
     await pause(TRY_EVERY_MS);
   }
   return await file.tryLock(true);
-}
-
-function closeOnce(file: Deno.FsFile): { close: () => void } {
-  let isOpen = true;
-  return {
-    close: () => {
-      if (isOpen) file.close();
-      isOpen = false;
-    },
-  };
 }

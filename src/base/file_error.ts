@@ -42,6 +42,6 @@ export async function pathExists(path: string): Promise<boolean> {
     return true;
   } catch (error) {
     if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return false;
-    throw new FileError("look at", { path, cause: error });
+    throw new FileError("inspect", { path, cause: error });
   }
 }

@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
-import { readBounded, removeIfExists, syncDirectory } from "./atomic_file.ts";
+import { readBounded, replaceFile, type TargetFile, writeAll } from "./atomic_file.ts";
 import { FileError } from "./file_error.ts";
-import { turn } from "./pause.ts";
+import { turn } from "./clock.ts";
 
 /** Default size above which a file is not read. */
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
@@ -30,10 +30,8 @@ export interface LogLines {
 export class LineLog {
   /** Path of the file. */
   readonly path: string;
-  readonly #directory: string;
-  readonly #temporary: string;
+  readonly #target: TargetFile;
   readonly #maxBytes: number;
-  readonly #mode: number;
   /** `whole`: the file ends with a complete line, so lines can be appended. */
   #state: { kind: "whole"; bytes: number; compactBytes: number } | { kind: "unknown" } = { kind: "unknown" };
 
@@ -48,10 +46,8 @@ export class LineLog {
     { name, maxBytes = DEFAULT_MAX_BYTES, mode = DEFAULT_MODE }: { name: string; maxBytes?: number; mode?: number },
   ) {
     this.path = `${directory}/${name}`;
-    this.#directory = directory;
-    this.#temporary = `${directory}/.${name}.tmp`;
+    this.#target = { directory, name, mode };
     this.#maxBytes = maxBytes;
-    this.#mode = mode;
   }
 
   /** Length of the file; undefined when it must be replaced before lines can be appended. */
@@ -70,7 +66,7 @@ export class LineLog {
    * @throws {FileError} the file exists and cannot be read
    */
   async read(): Promise<LogLines | undefined> {
-    const bytes = await this.#bytes();
+    const bytes = await readBounded(this.path, this.#maxBytes);
     if (!bytes) return undefined;
     const decoder = new TextDecoder();
     const found: LogLines = { values: [], damaged: 0 };
@@ -95,25 +91,20 @@ export class LineLog {
    * @throws {FileError} `content` is unknown: the file must be replaced before lines can be appended
    */
   async append(values: Iterable<unknown>): Promise<void> {
-    const { bytes } = this;
+    const { bytes, compactBytes, path } = this;
     if (bytes === undefined) {
-      throw new FileError("append to", {
-        path: this.path,
-        cause: "the end of the file is unknown",
-        content: "unknown",
-      });
+      throw new FileError("append to", { path, cause: "the end of the file is unknown", content: "unknown" });
     }
-    const { compactBytes } = this;
     this.#state = { kind: "unknown" };
     try {
-      using file = await Deno.open(this.path, { append: true });
+      using file = await Deno.open(path, { append: true });
       const { size } = await file.stat();
       if (size !== bytes) throw new RangeError(`it has ${size} bytes instead of ${bytes}`);
       const added = await writeLines(file, values);
       await file.syncData();
       this.#state = { kind: "whole", bytes: bytes + added, compactBytes };
     } catch (cause) {
-      throw new FileError("append to", { path: this.path, cause, content: "unknown" });
+      throw new FileError("append to", { path, cause, content: "unknown" });
     }
   }
 
@@ -124,25 +115,8 @@ export class LineLog {
    */
   async replace(values: Iterable<unknown>): Promise<void> {
     this.#state = { kind: "unknown" };
-    try {
-      await removeIfExists(this.#temporary);
-      let bytes: number;
-      {
-        using file = await Deno.open(this.#temporary, { write: true, createNew: true, mode: this.#mode });
-        bytes = await writeLines(file, values);
-        await file.sync();
-      }
-      await Deno.rename(this.#temporary, this.path);
-      await syncDirectory(this.#directory);
-      this.#state = { kind: "whole", bytes, compactBytes: bytes };
-    } catch (cause) {
-      await removeIfExists(this.#temporary).catch(() => {});
-      throw new FileError("write", { path: this.path, cause, content: "unknown" });
-    }
-  }
-
-  #bytes(): Promise<Uint8Array<ArrayBuffer> | undefined> {
-    return readBounded(this.path, this.#maxBytes);
+    const bytes = await replaceFile(this.#target, (file) => writeLines(file, values));
+    this.#state = { kind: "whole", bytes, compactBytes: bytes };
   }
 }
 
@@ -171,7 +145,7 @@ async function writeLines(file: Deno.FsFile, values: Iterable<unknown>): Promise
   const flush = async () => {
     const bytes = encoder.encode(piece);
     piece = "";
-    for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
+    await writeAll(file, bytes);
     total += bytes.length;
   };
   for (const value of values) {

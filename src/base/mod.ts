@@ -3,16 +3,17 @@
  *
  * @module
  */
-export * from "./atomic_file.ts";
+export { AtomicFile, type DurableFile, removeIfExists, syncDirectory } from "./atomic_file.ts";
 export * from "./certificate_end.ts";
 export * from "./clock.ts";
 export * from "./directory_lock.ts";
 export * from "./file_error.ts";
+export * from "./interrupter.ts";
 export * from "./json_file.ts";
+export * from "./late_import.ts";
 export * from "./line_log.ts";
 export * from "./log.ts";
 export * from "./parsers.ts";
-export * from "./pause.ts";
 export * from "./ranges.ts";
 export * from "./stall_detector.ts";
 export * from "./token_bucket.ts";

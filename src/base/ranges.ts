@@ -200,7 +200,7 @@ export class Ranges implements Iterable<Range> {
     if (to % 2 === parity) left.push(end);
     const size = (edges.length - (to - from) + left.length) / 2;
     if (size > this.#maxRanges && size > this.size) {
-      throw new RangesFullError(`no room for more than ${this.#maxRanges} ranges`);
+      throw new RangesFullError(`more than ${this.#maxRanges} ranges`);
     }
     const before = this.#countWithin(start, end, { from, to });
     edges.splice(from, to - from, ...left);
@@ -247,7 +247,7 @@ export class Ranges implements Iterable<Range> {
       if (edges.length % 2 === 1) result.#count += at - (edges.at(-1) ?? at);
       edges.push(at);
     }
-    if (result.size > this.#maxRanges) throw new RangesFullError(`no room for more than ${this.#maxRanges} ranges`);
+    if (result.size > this.#maxRanges) throw new RangesFullError(`more than ${this.#maxRanges} ranges`);
     return result;
   }
 }

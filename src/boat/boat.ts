@@ -43,17 +43,17 @@ export interface BoatOptions
   listen?: ListenAddress;
   /** Unfinished multi-frame messages kept for each bus; default 4096. */
   maxAssemblies?: number;
-  /** Ask devices who they are; default true. */
+  /** Request address claims and product information from devices; default true. */
   discovery?: boolean;
-  /** Certificate and key; left out: HTTP instead of HTTPS. */
+  /** Certificate and key; default none: HTTP instead of HTTPS. */
   tls?: TlsPaths;
-  /** The cloud that receives every frame; left out: none. */
+  /** The cloud that receives every frame; default none. */
   replication?: ReplicationOptions;
 }
 
 /** A running boat server. */
 export interface Boat {
-  /** Where it listens. */
+  /** Address that it listens on. */
   readonly address: ListenAddress;
   /** Completed rounds of housekeeping, one a second: the number grows while the server works. */
   readonly heartbeats: () => number;
@@ -118,7 +118,7 @@ async function startListening(options: BoatOptions, given: ListeningParts): Prom
   const { buses, replication } = options;
   const { listener, pending, stall, tls, clock, log } = given;
   const settings = { ...BOAT_DEFAULTS, ...options };
-  // What `reload` changes.
+  // Changed by `reload`.
   const limits: BoatLimits = settings;
   const counters = buses.map((bus) => new BusCounter(bus));
   const counts = () => counters.map((counter) => counter.read());
@@ -270,8 +270,8 @@ function metricsOf(
     hub,
     sessions,
     journal,
-    voice: transmit,
-    outlets: integrations,
+    transmit,
+    integrations,
     replication: link,
     identity,
     stall,

@@ -81,7 +81,7 @@ export class BusCounter {
     this.#bus = bus;
   }
 
-  /** The counts as the journal keeps them. */
+  /** The counters in the form of the journal. */
   read(): BusCounts {
     const { received, kernelDropped, interfaceDropped } = this.#bus.counters;
     return { received, dropped: kernelDropped + interfaceDropped, incomplete: { ...this.drops } };

@@ -15,17 +15,17 @@ import {
 } from "../integrations/mod.ts";
 import { VERSION } from "../version.ts";
 
-/** Options of what the boat sends to other systems. */
+/** Options of the integrations. */
 export interface IntegrationOptions {
-  /** Publishes frames to this MQTT broker; left out: none. */
+  /** MQTT broker that frames are published to; default none. */
   mqtt?: MqttSettings;
-  /** Announces the server by mDNS under this name; left out: it is not announced. */
+  /** Name that mDNS announces; default: no announcement. */
   mdnsName?: string;
-  /** Announces it for clients of lplex, too; default false. */
+  /** Also announces the server for clients of lplex; default false. */
   mdnsLplex?: boolean;
-  /** Delivers alerts; left out: they are only logged. */
+  /** Delivery of alerts; default: they are only logged. */
   alerts?: AlertSettings;
-  /** Directory of what must survive a restart; left out: nothing survives. */
+  /** Directory for state that must survive a restart; default none: alerts are not stored. */
   stateDirectory?: string;
 }
 
@@ -91,7 +91,7 @@ export class Integrations {
     nowMs: number,
   ): void {
     const buses = pipelines.map(({ bus, index }) => ({ state: bus.state, lastFrame: broker.lastFrame(index) }));
-    this.alerts.look({ buses, components, replication }, nowMs);
+    this.alerts.evaluate({ buses, components, replication }, nowMs);
   }
 
   /** Health by component. */

@@ -9,65 +9,65 @@ import type { SendRule } from "../transmit/mod.ts";
 
 /** Options of every server that do not change while it runs. */
 export interface ServerOptions extends ConnectionOptions {
-  /** Most bytes that wait for one slow client; default 1 MiB. */
+  /** Maximum buffer for one slow client, bytes; default 1 MiB. */
   streamBufferBytes?: number;
-  /** Most bytes that wait for the clients of all streams; default 256 MiB. */
+  /** Maximum buffer for the clients of all streams, bytes; default 256 MiB. */
   streamMemoryBytes?: number;
-  /** Longest body of a request, bytes; default 64 KiB. */
+  /** Longest request body, bytes; default 64 KiB. */
   maxBodyBytes?: number;
-  /** Longest time that a body may take, milliseconds; default 30 s. */
+  /** Timeout for receiving a request body, milliseconds; default 30 s. */
   bodyTimeoutMs?: number;
-  /** Default silent. */
+  /** Default: no logging. */
   log?: Logger;
-  /** Default the machine's. */
+  /** Default: the system's clocks. */
   clock?: Clock;
 }
 
 /** Limits of every server that may change while it runs. */
 export interface ServerLimits {
-  /** Tokens that may send requests; none (the default): everybody may. */
+  /** Tokens that authorize requests; default none: every request is authorized. */
   tokens: readonly AccessToken[];
   /** Other origins whose pages may send and use sessions; default none. */
   allowOrigins: readonly string[];
-  /** A device silent for longer is removed, milliseconds; 0 keeps all. Default 5 minutes. */
+  /** Time after which a silent device is removed, milliseconds; 0: never. Default 5 minutes. */
   deviceIdleTimeoutMs: number;
-  /** Most open streams, of a cloud those of all boats together; default 1000, of a cloud 10 000. */
+  /** Maximum number of open streams, in a cloud of all boats together; default 1000, in a cloud 10 000. */
   maxStreams: number;
-  /** Most frames of one answer of `/history`, default 1 000 000. */
+  /** Maximum number of frames in one response of `/history`; default 1 000 000. */
   maxHistory: number;
-  /** Most requests for `/history` answered at once, default 4. */
+  /** Maximum number of concurrent `/history` requests; default 4. */
   maxHistoryRequests: number;
-  /** Most sessions of clients of one boat, default 1000. */
+  /** Maximum number of client sessions of one boat; default 1000. */
   maxSessions: number;
-  /** Most of these sessions of one token, or of one address where there are no tokens; default 100. */
+  /** Maximum number of these sessions per token, or per address if there are no tokens; default 100. */
   maxSessionsPerOwner: number;
-  /** Longest time that a session is kept while its client is away, milliseconds; default 7 days. */
+  /** Time after which a session without a connected client expires, milliseconds; default 7 days. */
   maxBufferDurationMs: number;
 }
 
 /** Limits of a boat server that may change while it runs. */
 export interface BoatLimits extends ServerLimits {
-  /** Let clients send; default false. */
+  /** Allows clients to send; default false. */
   sendEnabled: boolean;
-  /** Let no client send, regardless of other settings; default false. */
+  /** Forbids sending, regardless of other settings; default false. */
   readOnly: boolean;
-  /** What clients may send, see `decide`; none (the default): anything. */
+  /** Rules for the messages of clients, see `decide`; default none: everything is allowed. */
   sendRules: readonly SendRule[];
-  /** Messages a second that clients may send, all together; 0 (the default): no limit. */
+  /** Maximum rate of all clients' messages, per second; default 0: no limit. */
   sendRateLimit: number;
-  /** Messages at once, default 10. */
+  /** Maximum burst of messages; default 10. */
   sendRateBurst: number;
-  /** Longest time that a query may wait, milliseconds; default a minute. */
+  /** Longest timeout of a query, milliseconds; default 1 minute. */
   queryMaxTimeoutMs: number;
-  /** Most queries under way, default 64. */
+  /** Maximum number of concurrent queries; default 64. */
   maxQueries: number;
-  /** Least time from one alert to the next of the same subject, milliseconds; default 5 minutes. */
+  /** Shortest interval between alerts of the same subject, milliseconds; default 5 minutes. */
   alertDedupWindowMs: number;
-  /** A bus silent for longer raises an alert, milliseconds; undefined (the default): never. */
+  /** Silence of a bus that raises an alert, milliseconds; default undefined: never. */
   busSilenceTimeoutMs: number | undefined;
-  /** A bus silent for longer degrades health, milliseconds; undefined (the default): never. */
+  /** Silence of a bus that degrades health, milliseconds; default undefined: never. */
   busSilenceThresholdMs: number | undefined;
-  /** When live replication reconnects because it is too far behind; default `LINK_LIMITS`. */
+  /** Backlog at which live replication reconnects; default `LINK_LIMITS`. */
   replicationLimits: Readonly<LinkLimits>;
 }
 
@@ -112,7 +112,7 @@ export const BOAT_DEFAULTS = {
   replicationLimits: LINK_LIMITS,
 } as const;
 
-/** The limits of sessions among those of a server. */
+/** Session limits of a server. */
 export function sessionLimitsOf(
   { maxSessions, maxSessionsPerOwner, maxBufferDurationMs }: Pick<
     ServerLimits,

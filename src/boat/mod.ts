@@ -1,5 +1,5 @@
 /**
- * The boat server, put together.
+ * The boat server: assembles buses, feed, transmit path, integrations, replication and HTTP.
  *
  * @module
  */

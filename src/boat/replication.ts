@@ -5,19 +5,19 @@ import { BROADCAST_ADDRESS, buildCanId, NAME_BYTES, packBus } from "../frame/mod
 import { encode, EncodeError, PGN, type ProductInformation } from "../pgn/mod.ts";
 import { BoatLink, type LinkLimits, type LinkTlsPaths, type LiveFrame } from "../replication/mod.ts";
 
-/** Where a boat is replicated to. */
+/** Options of the replication to a cloud. */
 export interface ReplicationOptions {
   /** `host:port` of the cloud. */
   target: string;
-  /** Which boat it is; must be the common name of its certificate. */
+  /** Id of the boat; must be the common name of its certificate. */
   instanceId: string;
-  /** Its certificate; left out only with `insecure`. */
+  /** Certificate, key and authority; required unless `insecure`. */
   tls?: LinkTlsPaths;
-  /** Without certificates and encryption, to a cloud on this machine. */
+  /** Connects without certificates and encryption, to a cloud on this machine; default false. */
   insecure?: boolean;
 }
 
-/** Links a boat to its cloud; not started yet. */
+/** Creates the link of a boat to its cloud, not started yet. */
 export function linkOf(
   { target, instanceId, tls, insecure = false }: ReplicationOptions,
   { feed: boatFeed, limits, clock, log }: {
@@ -47,7 +47,7 @@ export function linkOf(
   return link;
 }
 
-/** What tells a cloud who is on the buses: each device with a NAME says it, and what it is. */
+/** Frames that introduce the known devices to a cloud: their address claims and product information. */
 export function introductions(broker: Broker, timeUs: number): LiveFrame[] {
   return Array.from(broker.registry).flatMap((device) => {
     const { name, product } = device;
@@ -59,7 +59,7 @@ export function introductions(broker: Broker, timeUs: number): LiveFrame[] {
   });
 }
 
-/** Priority of what devices say of themselves. */
+/** Priority of address claims and product information. */
 const PRIO = 6;
 
 function frameOf(
@@ -76,7 +76,7 @@ function nameBytes(name: bigint): Uint8Array {
   return bytes;
 }
 
-/** Nothing where a device has said what its message has no room for. */
+/** Payload of the product information; undefined if it does not fit into the message. */
 function productBytes(product: ProductInformation): Uint8Array | undefined {
   try {
     return encode(PGN.productInformation, {

@@ -23,7 +23,7 @@ export type VirtualDeviceSettings = Omit<VirtualDeviceOptions, "buses" | "transm
 export interface BoatTransmitOptions {
   /** Limits of the transmit queue. */
   transmit?: Partial<TransmitLimits>;
-  /** Claims an address on every bus and sends from it; left out: clients' messages have the source 254. */
+  /** Claims an address on every bus and sends from it; default none: clients' messages have the source 254. */
   virtualDevice?: VirtualDeviceSettings;
   /** Requests that the server sends by itself. */
   requests?: readonly RequestRule[];

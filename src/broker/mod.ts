@@ -13,5 +13,4 @@ export * from "./frame_json.ts";
 export * from "./registry.ts";
 export * from "./ring.ts";
 export * from "./ring_pool.ts";
-export * from "./subscription.ts";
 export * from "./values.ts";

@@ -191,22 +191,8 @@ export class Registry {
     return {
       src: entry.src,
       ...(bus !== undefined && { bus }),
-      ...(name !== undefined && { name: formatName(name) }),
-      ...(fields && {
-        manufacturer: manufacturerName(fields.manufacturerCode),
-        manufacturer_code: fields.manufacturerCode,
-        device_class: fields.deviceClass,
-        device_function: fields.deviceFunction,
-        device_instance: fields.deviceInstance,
-        unique_number: fields.uniqueNumber,
-      }),
-      ...(product && {
-        product_code: product.productCode,
-        model_id: product.modelId,
-        software_version: product.softwareVersion,
-        model_version: product.modelVersion,
-        model_serial: product.modelSerial,
-      }),
+      ...(name !== undefined && fields && describeName(name, fields)),
+      ...(product && describeProduct(product)),
       first_seen: formatTimeUs(entry.firstUs),
       last_seen: formatTimeUs(entry.lastUs),
       packet_count: entry.packets,
@@ -280,6 +266,30 @@ export class Registry {
   #notify(event: RegistryEvent["event"], device: DeviceRecord): void {
     for (const listener of this.#listeners) listener({ event, device });
   }
+}
+
+/** A NAME in the form of the APIs. */
+export function describeName(name: bigint, fields: NameFields = parseName(name)): Partial<Device> {
+  return {
+    name: formatName(name),
+    manufacturer: manufacturerName(fields.manufacturerCode),
+    manufacturer_code: fields.manufacturerCode,
+    device_class: fields.deviceClass,
+    device_function: fields.deviceFunction,
+    device_instance: fields.deviceInstance,
+    unique_number: fields.uniqueNumber,
+  };
+}
+
+/** Product information in the form of the APIs. */
+export function describeProduct(product: ProductInformation): Partial<Device> {
+  return {
+    product_code: product.productCode,
+    model_id: product.modelId,
+    software_version: product.softwareVersion,
+    model_version: product.modelVersion,
+    model_serial: product.modelSerial,
+  };
 }
 
 function newEntry({ bus, timeUs, monoMs }: Reception, src: CanHeader["src"]): Entry {

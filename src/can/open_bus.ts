@@ -1,6 +1,12 @@
 import { type Clock, systemClock } from "../base/mod.ts";
 import type { CanBus } from "./bus.ts";
-import { createSourceBus, isBusSource, parseBusSource } from "./gateways/mod.ts";
+import { GatewayBus } from "./gateways/gateway_bus.ts";
+import type { OpenLink } from "./gateways/link.ts";
+import { RecordingBus } from "./gateways/recording_bus.ts";
+import { serialLink } from "./gateways/serial_link.ts";
+import { type BusSource, isBusSource, parseBusSource } from "./gateways/source.ts";
+import { tcpLink } from "./gateways/tcp_link.ts";
+import { udpLink } from "./gateways/udp_link.ts";
 import { LoopbackBus } from "./loopback.ts";
 import { SocketCanBus } from "./socketcan/socketcan.ts";
 
@@ -29,5 +35,26 @@ export async function createBus(
     }
     case "loopback":
       return new LoopbackBus(name, { clock });
+  }
+}
+
+/**
+ * Creates the bus of a source, not yet open.
+ *
+ * @param options.clock default: the system's
+ */
+export function createSourceBus(source: BusSource, { clock = systemClock }: { clock?: Clock } = {}): CanBus {
+  const { name, format, bus } = source;
+  const gateway = (openLink: OpenLink, more: { silenceMs?: number; mustExist?: boolean } = {}) =>
+    new GatewayBus(name, { openLink, format, bus, clock, ...more });
+  switch (source.type) {
+    case "tcp":
+      return gateway(tcpLink(source), { silenceMs: source.silenceMs });
+    case "udp":
+      return gateway(udpLink(source));
+    case "serial":
+      return gateway(serialLink(source), { mustExist: true });
+    case "file":
+      return new RecordingBus(name, { path: source.path, format, bus, speed: source.speed, clock });
   }
 }

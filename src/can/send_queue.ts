@@ -1,4 +1,5 @@
 import type { Clock } from "../base/mod.ts";
+import { MAX_CAN_BYTES } from "../frame/mod.ts";
 import { type BusCounters, BusError } from "./bus.ts";
 
 /** Result of passing a frame to the kernel. */
@@ -82,9 +83,11 @@ export class SendQueue {
   /**
    * Sends a frame now or as soon as the kernel accepts it, never before a waiting frame.
    *
-   * @throws {BusError} the kernel refuses the frame, its queue stayed full for too long, or too many frames wait
+   * @throws {BusError} more than 8 bytes, the kernel refuses the frame, its queue stayed full for too long, or too many
+   * frames wait
    */
   push(id: number, data: Uint8Array): Promise<void> {
+    if (data.length > MAX_CAN_BYTES) return Promise.reject(this.#failure(`${data.length} bytes are more than 8`));
     if (this.#waiting.length === 0) {
       const outcome = this.#trySend(id, data);
       if (outcome.type === "sent") {
@@ -120,7 +123,9 @@ export class SendQueue {
         this.#counters.sent++;
         frame.resolve();
       } else {
-        const message = outcome.type === "failed" ? outcome.message : `no room for ${this.#patienceMs} ms`;
+        const message = outcome.type === "failed"
+          ? outcome.message
+          : `its queue stayed full for ${this.#patienceMs} ms`;
         frame.reject(this.#failure(message));
       }
     }

@@ -3,48 +3,48 @@ import { Cancel } from "./cancel.ts";
 import { ApiError, ConnectionError } from "./errors.ts";
 import type { Problem } from "./types.ts";
 
-/** `fetch`, as far as it is used. */
+/** The part of `fetch` that the client uses. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** How a server is asked. */
+/** Options of {@linkcode Api}. */
 export interface ApiOptions {
-  /** Base of all paths, without a slash at its end. */
+  /** Base URL of all paths, without a trailing slash. */
   base: string;
   fetch: Fetch;
   headers: Record<string, string>;
-  /** Ends everything. */
+  /** Aborts all requests. */
   signal: AbortSignal | undefined;
-  /** Longest wait for an answer. */
+  /** Default timeout of a request, milliseconds. */
   timeoutMs: number;
 }
 
 /** A request. */
 export interface ApiRequest {
   method?: "GET" | "PUT" | "POST" | "DELETE";
-  /** Parameters; a list is repeated. */
+  /** Parameters; a list is sent as a repeated parameter. */
   query?: Record<string, QueryValue>;
   /** Sent as JSON. */
   body?: unknown;
   signal?: AbortSignal | undefined;
-  /** It goes on when the client as a whole is ended. */
+  /** The request ignores the signal of the client. */
   isLast?: boolean;
-  /** Longest wait for the answer, milliseconds; default the client's, 0: for ever. */
+  /** Timeout, milliseconds; default the client's, 0: none. */
   timeoutMs?: number;
-  /** A status that is an answer, too, when it comes with JSON. */
-  alsoGood?: number;
+  /** An error status that is accepted if the response is JSON. */
+  acceptStatus?: number;
 }
 
-/** What may be a parameter; what is undefined is left out. */
+/** Value of a parameter; undefined and false are omitted. */
 export type QueryValue = string | number | boolean | readonly (string | number)[] | undefined;
 
-/** A reply whose body is read while it comes. */
+/** A response whose body is read while it arrives. */
 export interface OpenReply extends OpenBody {
   headers: Headers;
-  /** Ends it, and gives the connection back. To be called in any case. */
+  /** Aborts the response and releases the connection. Must always be called. */
   close(): void;
 }
 
-/** The requests of one server, or of a path of it. */
+/** Requests to a server, or to a path of it. */
 export class Api {
   readonly #options: ApiOptions;
 
@@ -52,38 +52,38 @@ export class Api {
     this.#options = options;
   }
 
-  /** The same server below a path, asked with further headers. */
+  /** The same server below a path, with additional headers. */
   at(path: string, { headers = {} }: { headers?: Record<string, string> } = {}): Api {
     const { base, headers: all } = this.#options;
     return new Api({ ...this.#options, base: base + path, headers: { ...all, ...headers } });
   }
 
   /**
-   * Asks, and reads the answer's JSON.
+   * Sends a request and parses the JSON of the response.
    *
-   * @throws {ApiError} the server refuses
-   * @throws {ConnectionError} there is no answer, or it is no JSON
+   * @throws {ApiError} the server responds with an error
+   * @throws {ConnectionError} there is no response, or it is not JSON
    */
   async json<T>(path: string, request: ApiRequest = {}): Promise<T> {
     const text = await this.#whole(path, request);
     return parseJson<T>(text, this.#name(path, request));
   }
 
-  /** The same where the answer has no body. */
+  /** Sends a request and ignores the body of the response. Errors are those of {@linkcode Api.json}. */
   async done(path: string, request: ApiRequest = {}): Promise<void> {
     await this.#whole(path, request);
   }
 
-  /** Asks, and gives the body unread. The time limit holds for the head alone. */
+  /** Sends a request and returns the response unread. The timeout applies to the headers only. */
   async open(path: string, request: ApiRequest = {}): Promise<OpenReply> {
     const cancel = this.#cancelOf(path, request);
     const close = () => {
-      cancel.abort(new ConnectionError("The reply is not read any more"));
+      cancel.abort(new ConnectionError("The response was closed"));
       cancel.release();
     };
     try {
       const response = await this.#send(path, request, cancel);
-      cancel.inTime();
+      cancel.clearTimeout();
       return { body: bodyOf(response), headers: response.headers, cancel, close };
     } catch (error) {
       close();
@@ -102,7 +102,7 @@ export class Api {
   }
 
   async #send(path: string, request: ApiRequest, cancel: Cancel): Promise<Response> {
-    const { method = "GET", query = {}, body, alsoGood } = request;
+    const { method = "GET", query = {}, body, acceptStatus } = request;
     const name = this.#name(path, request);
     let response: Response;
     try {
@@ -118,7 +118,7 @@ export class Api {
       throw new ConnectionError(`${name}: the server cannot be reached`, { cause: error });
     }
     const isJson = response.headers.get("Content-Type")?.startsWith("application/json") ?? false;
-    if (response.ok || (response.status === alsoGood && isJson)) return response;
+    if (response.ok || (response.status === acceptStatus && isJson)) return response;
     const problem = problemOf(response, await readText(response, cancel));
     throw new ApiError(name, { problem, retryAfterMs: retryAfterOf(response) });
   }
@@ -128,7 +128,7 @@ export class Api {
     const cancel = new Cancel([isLast ? undefined : this.#options.signal, signal]);
     const name = this.#name(path, request);
     if (timeoutMs > 0) {
-      cancel.within(timeoutMs, () => new ConnectionError(`${name}: no answer within ${timeoutMs / 1000} s`));
+      cancel.setTimeout(timeoutMs, () => new ConnectionError(`${name}: no response within ${timeoutMs / 1000} s`));
     }
     return cancel;
   }
@@ -138,16 +138,36 @@ export class Api {
   }
 }
 
-/** @throws {ConnectionError} it is none */
+/** Parses JSON. `name` says in the error what it is. @throws {ConnectionError} the text is not JSON */
 export function parseJson<T>(text: string, name: string): T {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new ConnectionError(`${name}: what came is no JSON`, { cause: error });
+    throw new ConnectionError(`${name}: expected JSON, got something else`, { cause: error });
   }
 }
 
-/** A number or text that stands in a path. */
+const UNIT_SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
+
+/**
+ * Converts milliseconds, or a text such as `1h30m`, to an ISO 8601 duration. Any other text, such as one that is ISO 8601
+ * already, is returned unchanged: the server checks it.
+ */
+export function isoDuration(duration: number | string): string {
+  if (typeof duration === "number") return secondsText(duration / 1000);
+  if (!/^(?:\d+(?:\.\d+)?(?:ms|[smhdw]))+$/.test(duration)) return duration;
+  let seconds = 0;
+  for (const [, amount, unit = ""] of duration.matchAll(/(\d+(?:\.\d+)?)(ms|[smhdw])/g)) {
+    seconds += Number(amount) * (UNIT_SECONDS[unit] ?? 0);
+  }
+  return secondsText(seconds);
+}
+
+function secondsText(seconds: number): string {
+  return `PT${Math.round(seconds * 1000) / 1000}S`;
+}
+
+/** Encodes a part of a path. */
 export function pathPart(text: string | number): string {
   return encodeURIComponent(text);
 }
@@ -172,17 +192,17 @@ function queryText(query: Record<string, QueryValue>): string {
   return parameters.size === 0 ? "" : `?${parameters}`;
 }
 
-/** Most characters shown of an answer that is no problem: a page of some proxy. */
-const SHOWN_CHARACTERS = 200;
+/** Maximum length of the detail of an error response that is not a problem, for example the page of a proxy. */
+const MAX_DETAIL_CHARACTERS = 200;
 
 function problemOf({ status, statusText }: Response, text: string): Problem {
   try {
     const problem: unknown = JSON.parse(text);
     if (isProblem(problem)) return problem;
   } catch {
-    // It is somebody else's answer.
+    // The response of a proxy.
   }
-  const detail = text.trim().slice(0, SHOWN_CHARACTERS) || statusText || "no reason given";
+  const detail = text.trim().slice(0, MAX_DETAIL_CHARACTERS) || statusText || "no reason given";
   return { type: "about:blank", title: statusText, status, detail };
 }
 

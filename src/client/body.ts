@@ -1,19 +1,18 @@
 import type { Cancel } from "./cancel.ts";
 import { ConnectionError } from "./errors.ts";
 
-/** A reply whose body is read while it comes. */
+/** The body of a response that is read while it arrives. */
 export interface OpenBody {
   body: ReadableStream<Uint8Array>;
-  /** Ends the reading. */
+  /** Aborts the reading. */
   cancel: Cancel;
 }
 
 /**
- * Reads the text of a reply as it comes. Nothing is read before it is asked for.
+ * Reads the text of a response as it arrives. Nothing is read before it is requested.
  *
- * @param options.silenceMs a connection on which nothing comes for so long, while something is waited for, is dead;
- * default 0: any silence is borne
- * @throws {ConnectionError} the connection was lost, or is dead
+ * @param options.silenceMs maximum wait for data, milliseconds; default 0: no limit
+ * @throws {ConnectionError} the connection was lost, or nothing was received for `silenceMs`
  */
 export async function* readTexts(
   { body, cancel }: OpenBody,
@@ -21,16 +20,16 @@ export async function* readTexts(
 ): AsyncGenerator<string, void, undefined> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
-  const isDead = () => new ConnectionError(`Nothing came for ${silenceMs / 1000} s`);
-  // A body need not end with the signal of its fetch: runtimes may have forgotten it.
-  const leave = () => void reader.cancel().catch(() => {});
-  cancel.signal.addEventListener("abort", leave);
+  const silent = () => new ConnectionError(`Nothing was received for ${silenceMs / 1000} s`);
+  // In some runtimes the signal of `fetch` does not abort the body.
+  const cancelBody = () => void reader.cancel().catch(() => {});
+  cancel.signal.addEventListener("abort", cancelBody);
   try {
     for (;;) {
       cancel.signal.throwIfAborted();
-      if (silenceMs > 0) cancel.within(silenceMs, isDead);
+      if (silenceMs > 0) cancel.setTimeout(silenceMs, silent);
       const { value, done } = await reader.read();
-      if (silenceMs > 0) cancel.inTime();
+      if (silenceMs > 0) cancel.clearTimeout();
       if (!done) yield decoder.decode(value, { stream: true });
       else return cancel.signal.throwIfAborted();
     }
@@ -38,7 +37,7 @@ export async function* readTexts(
     cancel.signal.throwIfAborted();
     throw new ConnectionError("The connection was lost", { cause: error });
   } finally {
-    cancel.signal.removeEventListener("abort", leave);
+    cancel.signal.removeEventListener("abort", cancelBody);
     await reader.cancel().catch(() => {});
   }
 }

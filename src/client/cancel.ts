@@ -1,4 +1,4 @@
-/** A way to end one piece of work: by somebody's signals, by a timer, or by who does it. */
+/** An AbortController that also follows other signals and has a timeout. */
 export class Cancel {
   readonly #controller = new AbortController();
   readonly #followed: AbortSignal[];
@@ -7,7 +7,7 @@ export class Cancel {
   };
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** Ends when one of these does. {@linkcode Cancel.release} must be called in the end. */
+  /** Aborted when one of these signals is. {@linkcode Cancel.release} must be called at the end. */
   constructor(signals: readonly (AbortSignal | undefined)[]) {
     this.#followed = signals.filter((signal) => signal !== undefined);
     for (const signal of this.#followed) {
@@ -16,47 +16,45 @@ export class Cancel {
     }
   }
 
-  /** What the work is given. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** Ends the work; the first reason stays. */
+  /** Aborts with this reason; later calls have no effect. */
   abort(reason: unknown): void {
     this.#controller.abort(reason);
   }
 
-  /** Ends it with `reason` when nobody calls {@linkcode Cancel.inTime} within `ms`. */
-  within(ms: number, reason: () => Error): void {
-    this.inTime();
+  /** Aborts with `reason` after `ms`, unless {@linkcode Cancel.clearTimeout} is called before. */
+  setTimeout(ms: number, reason: () => Error): void {
+    this.clearTimeout();
     this.#timer = setTimeout(() => this.abort(reason()), ms);
   }
 
-  /** What was waited for is here. */
-  inTime(): void {
+  clearTimeout(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }
 
-  /** Follows nothing any more. */
+  /** Clears the timeout, and stops following the signals. */
   release(): void {
-    this.inTime();
+    this.clearTimeout();
     for (const signal of this.#followed) signal.removeEventListener("abort", this.#follow);
   }
 }
 
-/** Waits so long. @throws the signal's reason when that comes first */
+/** Waits. @throws the reason of the signal when it is aborted before the time is over */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
-    const give = () => {
+    const aborted = () => {
       clearTimeout(timer);
       reject(signal.reason);
     };
     const timer = setTimeout(() => {
-      signal.removeEventListener("abort", give);
+      signal.removeEventListener("abort", aborted);
       resolve();
     }, ms);
-    signal.addEventListener("abort", give, { once: true });
+    signal.addEventListener("abort", aborted, { once: true });
   });
 }

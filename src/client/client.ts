@@ -1,5 +1,4 @@
-import { type Api, pathPart } from "./api.ts";
-import { isoDuration } from "./duration.ts";
+import { type Api, isoDuration, pathPart } from "./api.ts";
 import { readHistory } from "./history_pages.ts";
 import { type StreamSettings, Subscription } from "./live_stream.ts";
 import { decodedValuesOf, deviceOf, healthOf, replicationOf } from "./other_forms.ts";
@@ -19,44 +18,44 @@ import type {
   MessageToSend,
 } from "./types.ts";
 
-/** How a call is made. */
+/** Options of a call. */
 export interface CallOptions {
-  /** Ends it with its reason. */
+  /** Aborts the call with the reason of the signal. */
   signal?: AbortSignal;
 }
 
-/** How a call is made whose answer has codes. */
+/** Options of a call whose result contains codes. */
 export interface LabelOptions extends CallOptions {
-  /** Adds `labels`: what the codes mean. A server that does not know them refuses it. */
+  /** Adds `labels`: texts for the codes. A server without labels responds with an error. */
   labels?: boolean;
 }
 
-/** How live frames are read. */
+/** Options of {@linkcode Client.subscribe}. */
 export interface SubscribeOptions extends CallOptions {
   /** Adds `decoded` to each frame. */
   decode?: boolean;
-  /** Adds `decoded` and `labels`: what codes mean. A server that does not know them refuses it. */
+  /** Adds `decoded` and `labels`: texts for the codes. A server without labels responds with an error. */
   labels?: boolean;
-  /** Tells of changes of the device table, too: see {@linkcode Subscription.events}. */
+  /** Adds changes of the device table to {@linkcode Subscription.events}. */
   devices?: boolean;
 }
 
-/** Milliseconds that a query may take when nothing else is said. */
+/** Default duration of a query on the server. */
 const QUERY_MS = 2000;
 const ACK_INTERVAL_MS = 5000;
 
-/** Where the parts of a server are, and how its streams are read. */
+/** Parts of a client. */
 export interface ClientParts {
-  /** The boat's paths. */
+  /** Requests to the boat's paths. */
   api: Api;
-  /** The server's own: the same, or of a cloud the root. */
+  /** Requests to the server's own paths: the same, or the root of a cloud. */
   root: Api;
   streams: StreamSettings;
 }
 
 /**
- * A boat, on its own server or in a cloud. A call that the server refuses throws an ApiError; one that does not reach it
- * throws a ConnectionError.
+ * A boat, on its own server or in a cloud. Calls throw an ApiError when the server responds with an error, and a
+ * ConnectionError when the server cannot be reached.
  */
 export class Client {
   readonly #api: Api;
@@ -70,18 +69,18 @@ export class Client {
     this.#streams = streams;
   }
 
-  /** Every device heard on the buses. */
+  /** All devices on the buses. */
   async devices({ signal, labels }: LabelOptions = {}): Promise<LabelledDevice[]> {
     const query = { ...(labels && { labels }) };
     return (await this.#api.json<LabelledDevice[]>("/devices", { query, signal })).map(deviceOf);
   }
 
-  /** The newest frame of every (device, PGN) pair that the filter lets through. */
+  /** The newest frame of each device and PGN that matches the filter. */
   async values(filter: Filter = {}, { signal }: CallOptions = {}): Promise<LastValues[]> {
     return await this.#api.json<LastValues[]>("/values", { query: { ...filter }, signal });
   }
 
-  /** The same with names and fields. */
+  /** The newest frame of each device and PGN that matches the filter, decoded. */
   async decodedValues(
     filter: Filter = {},
     { signal, labels }: LabelOptions = {},
@@ -91,11 +90,10 @@ export class Client {
   }
 
   /**
-   * Recorded frames, oldest first, read while they come: any number of them takes little memory. Without a limit it
-   * reads page after page until the last one.
+   * Recorded frames, oldest first. Frames are read as they arrive, so that any number of them needs little memory. Without
+   * a limit, all pages are read.
    *
-   * @throws {ApiError} 503: nothing is recorded there, or the server has too many such requests; 400: the query cannot be
-   * used
+   * @throws {ApiError} 503: the server does not record, or has too many such requests; 400: the query is invalid
    * @throws {ConnectionError} the connection was lost before the last frame, or there is no limit and the server does not
    * say whether more frames follow
    */
@@ -113,23 +111,27 @@ export class Client {
     return await this.#root.json<KnownPgn[]>("/pgns", { signal });
   }
 
-  /** All that is known about a PGN. @throws {ApiError} 404: nothing is */
+  /** Description of a PGN. @throws {ApiError} 404: the server cannot decode it */
   async pgn(pgn: number, { signal }: CallOptions = {}): Promise<PgnDetails> {
     return await this.#root.json<PgnDetails>(`/pgns/${pathPart(pgn)}`, { signal });
   }
 
-  /** How the boat server does. @throws {ApiError} 404: a cloud does not know that of its boats */
+  /** Health of the boat server. @throws {ApiError} 404: the server is a cloud */
   async health({ signal }: CallOptions = {}): Promise<BoatHealth> {
-    return healthOf(await this.#api.json<BoatHealth>("/healthz", { signal, alsoGood: 503 }));
+    return healthOf(await this.#api.json<BoatHealth>("/healthz", { signal, acceptStatus: 503 }));
   }
 
-  /** How the boat's replication does. @throws {ApiError} 404: nothing is replicated; a cloud has `status()` instead */
+  /**
+   * State of the replication, as the boat sees it.
+   *
+   * @throws {ApiError} 404: the boat is not replicated, or the server is a cloud; see {@linkcode CloudClient.status}
+   */
   async replicationStatus({ signal }: CallOptions = {}): Promise<BoatReplication> {
     return replicationOf(await this.#api.json<BoatReplication>("/replication/status", { signal }));
   }
 
   /**
-   * Live frames, from when the reading begins; after a lost connection reading goes on by itself.
+   * Live frames from the start of the iteration on. Reconnects when the connection is lost.
    *
    * @example
    * ```ts ignore
@@ -141,8 +143,7 @@ export class Client {
   }
 
   /**
-   * A session: frames from where this client was the last time, none left out. Nothing is asked of the server before it
-   * is read.
+   * A session: all frames since the last acknowledged one. No request is made before the session is read.
    *
    * @param id 1 to 64 letters, digits, hyphens or underscores
    */
@@ -153,23 +154,24 @@ export class Client {
   }
 
   /**
-   * Queues a message, or all of several or none, for the bus.
+   * Queues a message for the bus; of several messages all or none.
    *
-   * @throws {ApiError} 400: what cannot be sent; 403: not allowed; 429: too many; 503: no room or no address yet
+   * @throws {ApiError} 400: invalid message; 403: not allowed; 429: too many; 503: the queue is full, or the boat has no
+   * address yet
    */
   async send(messages: MessageToSend | readonly MessageToSend[], { signal }: CallOptions = {}): Promise<void> {
     await this.#api.done("/send", { method: "POST", body: messages, signal });
   }
 
   /**
-   * Asks devices for a PGN; gives the first frame that comes.
+   * Requests a PGN from devices and returns the first frame of it.
    *
-   * @throws {ApiError} 502: refused by the device; 504: nobody answered; and as for {@linkcode Client.send}
+   * @throws {ApiError} 502: refused by the device; 504: no device has answered; and as for {@linkcode Client.send}
    */
   async query({ timeoutMs, ...query }: DeviceQuery, { signal }: CallOptions = {}): Promise<ClientFrame> {
     const body = { ...query, ...(timeoutMs !== undefined && { timeout: isoDuration(timeoutMs) }) };
-    const patienceMs = this.#streams.timeoutMs + (timeoutMs ?? QUERY_MS);
-    return await this.#api.json<ClientFrame>("/query", { method: "POST", body, signal, timeoutMs: patienceMs });
+    const totalMs = this.#streams.timeoutMs + (timeoutMs ?? QUERY_MS);
+    return await this.#api.json<ClientFrame>("/query", { method: "POST", body, signal, timeoutMs: totalMs });
   }
 }
 

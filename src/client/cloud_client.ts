@@ -14,23 +14,23 @@ export class CloudClient {
     this.#streams = streams;
   }
 
-  /** Every boat that the token may know of, and how far its frames are here. */
+  /** The boats that the token may read, and the progress of their replication. */
   async instances({ signal }: CallOptions = {}): Promise<InstanceSummary[]> {
     const { instances } = await this.#api.json<{ instances: InstanceSummary[] | null }>("/instances", { signal });
-    // Some servers say null where there are none.
+    // Some servers send null for an empty list.
     return instances ?? [];
   }
 
-  /** All that is known of a boat's replication. @throws {ApiError} 404: there is no such boat */
+  /** State of a boat's replication. @throws {ApiError} 404: unknown boat */
   async status(id: string, { signal }: CallOptions = {}): Promise<InstanceStatus> {
     return await this.#api.json<InstanceStatus>(`${pathOf(id)}/status`, { signal });
   }
 
   /**
-   * What happened to a boat's replication, newest first.
+   * Events of a boat's replication, newest first.
    *
-   * @param options.limit most events, at most 1024; default 100
-   * @throws {ApiError} 404: there is no such boat
+   * @param options.limit maximum number of events, up to 1024; default 100
+   * @throws {ApiError} 404: unknown boat
    */
   async replicationEvents(
     id: string,
@@ -39,12 +39,12 @@ export class CloudClient {
     return await this.#api.json<ReplicationEvent[]>(`${pathOf(id)}/replication/events`, { query: { limit }, signal });
   }
 
-  /** How the cloud server does. */
+  /** Health of the cloud server. */
   async health({ signal }: CallOptions = {}): Promise<CloudHealth> {
-    return await this.#api.json<CloudHealth>("/healthz", { signal, alsoGood: 503 });
+    return await this.#api.json<CloudHealth>("/healthz", { signal, acceptStatus: 503 });
   }
 
-  /** A boat, read as on its own server; nothing can be sent. */
+  /** A client of one boat; it cannot send. */
   boat(id: string): Client {
     return new Client({ api: this.#api.at(pathOf(id)), root: this.#api, streams: this.#streams });
   }

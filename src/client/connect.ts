@@ -4,19 +4,19 @@ import { CloudClient } from "./cloud_client.ts";
 import type { StreamSettings } from "./live_stream.ts";
 import type { RetryOptions } from "./retry.ts";
 
-/** How a client talks to its server. */
+/** Options of a client. */
 export interface ClientOptions {
-  /** Access token, where the server wants one. */
+  /** Access token, if the server requires one. */
   token?: string;
-  /** Makes the requests; default the runtime's own. */
+  /** Replaces the runtime's `fetch`. */
   fetch?: Fetch;
-  /** Ends everything that the client does, with its reason. */
+  /** Aborts all calls and streams of the client with its reason. */
   signal?: AbortSignal;
-  /** How streams come back after a lost connection. */
+  /** Reconnection of streams. */
   retry?: RetryOptions;
-  /** Longest wait for an answer, milliseconds; default 30 000. */
+  /** Timeout of a call, milliseconds; default 30 000. */
   timeoutMs?: number;
-  /** A stream on which nothing comes for so long is dead, milliseconds; default 45 000. Servers break silence every 15 s. */
+  /** A stream reconnects after this time without data, milliseconds; default 45 000. Servers send every 15 s. */
   silenceMs?: number;
 }
 
@@ -24,10 +24,10 @@ const TIMEOUT_MS = 30_000;
 const SILENCE_MS = 45_000;
 
 /**
- * A client of a boat server. Nothing is asked of it yet.
+ * Creates a client of a boat server. Makes no request.
  *
- * @param url address of the server: `http://boat.local:8089`
- * @throws {TypeError} that is no such address, or the token holds something that no token has
+ * @param url URL of the server: `http://boat.local:8089`
+ * @throws {TypeError} the URL is invalid, or the token contains characters that a header cannot
  *
  * @example
  * ```ts
@@ -41,17 +41,17 @@ export function connect(url: string | URL, options: ClientOptions = {}): Client 
   return new Client({ ...parts, root: parts.api });
 }
 
-/** A client of a cloud server; as {@linkcode connect}. */
+/** Creates a client of a cloud server; see {@linkcode connect}. */
 export function connectCloud(url: string | URL, options: ClientOptions = {}): CloudClient {
   return new CloudClient(partsOf(url, options));
 }
 
 function partsOf(url: string | URL, options: ClientOptions): { api: Api; streams: StreamSettings } {
   const { token, signal, retry = {}, timeoutMs = TIMEOUT_MS, silenceMs = SILENCE_MS } = options;
-  // Called without an object: browsers insist on their own.
+  // A wrapper: browsers throw when `fetch` is called as a method of another object.
   const request: Fetch = options.fetch ?? ((...given) => fetch(...given));
   const headers = { ...(token !== undefined && { Authorization: `Bearer ${token}` }) };
-  // A token that no header can hold is told of here, not as a server that cannot be reached.
+  // Throws on an invalid token, which would otherwise be reported as an unreachable server.
   new Headers(headers);
   const api = new Api({ base: baseOf(url), fetch: request, headers, signal, timeoutMs });
   return { api, streams: { retry, silenceMs, timeoutMs, signal: undefined, clientSignal: signal } };

@@ -1,17 +1,17 @@
 import type { Problem } from "./types.ts";
 
-/** The server has answered, and refuses: RFC 9457. */
+/** The server responded with an error (RFC 9457). */
 export class ApiError extends Error {
   /** `ApiError`. */
   override readonly name = "ApiError";
   /** HTTP status code. */
   readonly status: number;
-  /** What the server says of it; made up from the status when it says nothing. */
+  /** The server's description; derived from the status if the response has none. */
   readonly problem: Problem;
-  /** How long the server wants to be left alone, milliseconds; undefined: it has not said. */
+  /** `Retry-After` of the response, milliseconds. */
   readonly retryAfterMs: number | undefined;
 
-  /** Made from the reply to `request`: `GET http://…`. */
+  /** Creates the error of a request: `GET http://…`. */
   constructor(request: string, { problem, retryAfterMs }: { problem: Problem; retryAfterMs?: number | undefined }) {
     super(`${request}: ${problem.status} ${problem.detail}`);
     this.status = problem.status;
@@ -20,21 +20,21 @@ export class ApiError extends Error {
   }
 }
 
-/** The server cannot be reached, the connection is lost, or what came is not what such a server sends. */
+/** The server cannot be reached, the connection was lost, or the response is not that of a gateway. */
 export class ConnectionError extends Error {
   /** `ConnectionError`. */
   override readonly name = "ConnectionError";
 }
 
-/** Frames that a session still has to read are kept no longer; what heals it is to go on with those that there are. */
+/** The server no longer has the next frames of the session. Acknowledge them to continue with the oldest it has. */
 export class FallenBehindError extends Error {
   /** `FallenBehindError`. */
   override readonly name = "FallenBehindError";
   /** The session's id. */
   readonly session: string;
-  /** First number that the session has not read. */
+  /** Sequence number of the first frame that the session has not read. */
   readonly fromSeq: number;
-  /** Oldest number that there is: acknowledging all before it heals the session. */
+  /** Oldest available sequence number: acknowledge the one before it to continue. */
   readonly oldestSeq: number;
 
   /** @ignore */
@@ -46,7 +46,7 @@ export class FallenBehindError extends Error {
   }
 }
 
-/** Somebody else reads the session now. */
+/** Another client reads the session now. */
 export class SupersededError extends Error {
   /** `SupersededError`. */
   override readonly name = "SupersededError";
@@ -55,12 +55,12 @@ export class SupersededError extends Error {
 
   /** @ignore */
   constructor(session: string) {
-    super(`Session "${session}" is read by somebody else now`);
+    super(`Session "${session}" is read by another client now`);
     this.session = session;
   }
 }
 
-/** Somebody has deleted the session while it was read. */
+/** The session was deleted while it was read. */
 export class SessionDeletedError extends Error {
   /** `SessionDeletedError`. */
   override readonly name = "SessionDeletedError";

@@ -3,22 +3,23 @@ import type { OpenReply } from "./api.ts";
 import { readTexts } from "./body.ts";
 import { ConnectionError } from "./errors.ts";
 
-/** An event of a server: without a name it is a frame. */
+/** A server-sent event; an event without a name is a frame. */
 export interface ServerEvent {
   name: string | undefined;
   data: string;
 }
 
-/** Longest event that is taken, characters. Frames have less than a hundred thousand, decoded. */
+/** Maximum length of an event. Decoded frames have less than 100 000 characters. */
 const MAX_EVENT_CHARACTERS = 16 * 1024 * 1024;
 const EVENT_STREAM = "text/event-stream";
 
 /**
- * Reads the events of a reply, those that came together at once. Nothing is read before it is asked for. Ends when the
- * server ends it.
+ * Reads the events of a response, in lists of those that arrived together. Nothing is read before it is requested. Returns
+ * when the server ends the stream.
  *
- * @param options.silenceMs a connection on which nothing comes for so long, while something is waited for, is dead
- * @throws {ConnectionError} the connection was lost, is dead, or carries something else
+ * @param options.silenceMs maximum wait for data, milliseconds
+ * @throws {ConnectionError} the connection was lost, nothing was received for `silenceMs`, or the response is no event
+ * stream
  */
 export async function* readEvents(
   reply: OpenReply,
@@ -48,6 +49,6 @@ function feed(parser: EventSourceParser, text: string): void {
   try {
     parser.feed(text);
   } catch (error) {
-    throw new ConnectionError("What came is no event of such a server", { cause: error });
+    throw new ConnectionError("The event stream is malformed", { cause: error });
   }
 }

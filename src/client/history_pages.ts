@@ -4,13 +4,13 @@ import { ConnectionError } from "./errors.ts";
 import { JsonArray } from "./json_array.ts";
 import type { ClientFrame } from "./types.ts";
 
-/** Frames of a page where the request has no limit. */
+/** Page size of a server without the header `Frame-Count`. */
 const DEFAULT_PAGE = 10_000;
 
 /** A request for recorded frames. */
 export interface HistoryRequest {
   query: Record<string, QueryValue>;
-  /** The first page is all that is wanted. */
+  /** Reads the first page only. */
   isOnePage: boolean;
   signal: AbortSignal | undefined;
 }
@@ -25,7 +25,7 @@ export async function* readHistory(
   { query: first, isOnePage, signal }: HistoryRequest,
 ): AsyncGenerator<ClientFrame, void, undefined> {
   for (let query: HistoryRequest["query"] | undefined = first; query;) {
-    // How long the server looks for the first frame depends on how rare it is.
+    // No timeout: the server may search for a long time for a rare frame.
     const reply = await api.open("/history", { query, signal, timeoutMs: 0 });
     let count = 0;
     for await (const frame of framesOf(reply)) {
@@ -54,7 +54,7 @@ async function* framesOf(reply: OpenReply): AsyncGenerator<ClientFrame, void, un
   }
 }
 
-/** Parameters of the next page; undefined: there is none. */
+/** Parameters of the next page; undefined for the last page. */
 function nextQuery(link: string | null): Record<string, string[]> | undefined {
   const query = link === null ? undefined : /<[^>?]*\?([^>]*)>\s*;\s*rel="?next"?/.exec(link)?.[1];
   if (query === undefined) return undefined;

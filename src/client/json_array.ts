@@ -10,19 +10,19 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const NULL = "null";
 
-/** Takes a list of JSON apart while it comes, so that a long one is never whole in memory. */
+/** Splits a JSON array into its elements as it arrives, so that a long one is never in memory as a whole. */
 export class JsonArray {
-  /** What has come of the element that is not whole. */
+  /** Beginning of an incomplete element. */
   #pending = "";
-  /** Brackets and braces that are open. */
+  /** Number of open brackets and braces. */
   #depth = 0;
   #isInText = false;
   #isEscaped = false;
   #isEnded = false;
-  /** What has come of a `null` in place of the list. */
+  /** Beginning of a `null` in place of the array. */
   #word = "";
 
-  /** Texts of the elements that are whole now. @throws {ConnectionError} it is no list */
+  /** Returns the texts of the elements completed by `text`. @throws {ConnectionError} the text is not a JSON array */
   feed(text: string): string[] {
     const elements: string[] = [];
     let start = 0;
@@ -48,12 +48,12 @@ export class JsonArray {
     return elements;
   }
 
-  /** Nothing more comes. @throws {ConnectionError} the list has no end */
+  /** Checks that the array is complete. @throws {ConnectionError} it is not */
   end(): void {
-    if (!this.#isEnded) throw new ConnectionError("The list ended early: the connection was lost");
+    if (!this.#isEnded) throw new ConnectionError("The response is incomplete: the connection was lost");
   }
 
-  /** Some servers say `null` for an empty list. */
+  /** Some servers send `null` for an empty array. */
   #nothing(character: string): void {
     this.#word += character;
     if (!NULL.startsWith(this.#word) || (this.#isEnded && this.#word.length === 1)) throw notAList();
@@ -74,5 +74,5 @@ export class JsonArray {
 }
 
 function notAList(): ConnectionError {
-  return new ConnectionError("What came is no list");
+  return new ConnectionError("The response is not a JSON array");
 }

@@ -7,25 +7,25 @@ import { EventReading, FrameReading, type Reading } from "./reading.ts";
 import { Retry, type RetryOptions } from "./retry.ts";
 import type { ClientFrame, StreamEvent } from "./types.ts";
 
-/** How a stream is read. */
+/** Settings of a stream. */
 export interface StreamSettings {
   retry: RetryOptions;
-  /** A connection that is silent for so long is dead, milliseconds. */
+  /** Maximum wait for data, milliseconds. */
   silenceMs: number;
-  /** Longest wait for an answer, milliseconds. */
+  /** Timeout of a request, milliseconds. */
   timeoutMs: number;
-  /** Ends it. */
+  /** Aborts the stream. */
   signal: AbortSignal | undefined;
-  /** Ends all that the client does. */
+  /** Aborts everything that the client does. */
   clientSignal: AbortSignal | undefined;
 }
 
-/** What a live stream is asked for. */
+/** Options of a live stream. */
 export interface LiveStreamOptions extends StreamSettings {
   query: Record<string, QueryValue>;
 }
 
-/** What a server says of frames that are not there. */
+/** Data of the event `dropped`. */
 interface DroppedData {
   from_seq: number;
   to_seq: number;
@@ -34,13 +34,13 @@ interface DroppedData {
   reason?: string;
 }
 
-/** How far a reading has come. */
-interface Place {
-  /** Number of the last frame. */
-  last: number | undefined;
+/** Progress of an iteration over several connections. */
+interface Progress {
+  /** Sequence number of the last frame. */
+  lastSeq: number | undefined;
 }
 
-/** Live frames, from when the reading begins. Each reading has a connection of its own. */
+/** Live frames from the start of the iteration on. Each iteration has its own connection. */
 export class Subscription implements AsyncIterable<ClientFrame> {
   readonly #api: Api;
   readonly #options: LiveStreamOptions;
@@ -52,16 +52,16 @@ export class Subscription implements AsyncIterable<ClientFrame> {
   }
 
   /**
-   * The frames alone.
+   * Iterates over the frames.
    *
-   * @throws {ApiError} the server refuses for good
-   * @throws {ConnectionError} no more tries are allowed
+   * @throws {ApiError} the server responds with a permanent error
+   * @throws {ConnectionError} all retries have failed
    */
   [Symbol.asyncIterator](): Reading<ClientFrame> {
     return new FrameReading(this.events());
   }
 
-  /** The frames with all else that happens, in order. Throws as the frames do. */
+  /** Iterates over the frames and all other events, in order. Throws the same errors. */
   events(): Reading<StreamEvent> {
     const { clientSignal, signal } = this.#options;
     const cancel = new Cancel([clientSignal, signal]);
@@ -70,10 +70,10 @@ export class Subscription implements AsyncIterable<ClientFrame> {
 
   async *#events(signal: AbortSignal): AsyncGenerator<StreamEvent, void, undefined> {
     const retry = new Retry(this.#options.retry);
-    const place: Place = { last: undefined };
+    const progress: Progress = { lastSeq: undefined };
     for (;;) {
       try {
-        yield* this.#connection(place, { retry, signal });
+        yield* this.#connection(progress, { retry, signal });
       } catch (error) {
         yield* afterFailure(error, { retry, signal });
       }
@@ -81,7 +81,7 @@ export class Subscription implements AsyncIterable<ClientFrame> {
   }
 
   async *#connection(
-    place: Place,
+    progress: Progress,
     { retry, signal }: { retry: Retry; signal: AbortSignal },
   ): AsyncGenerator<StreamEvent, void, undefined> {
     const { query, silenceMs } = this.#options;
@@ -92,15 +92,15 @@ export class Subscription implements AsyncIterable<ClientFrame> {
       for await (const events of readEvents(reply, { silenceMs })) {
         retry.succeeded();
         for (const event of events) {
-          const told = eventOf(event);
-          if (told?.type === "frame") {
-            const { seq } = told.frame;
-            yield* between(place.last, seq, { isNew });
+          const parsed = parseEvent(event);
+          if (parsed?.type === "frame") {
+            const { seq } = parsed.frame;
+            yield* gapBefore(seq, { lastSeq: progress.lastSeq, isNew });
             isNew = false;
-            place.last = seq;
+            progress.lastSeq = seq;
           }
-          // Some servers send these unasked.
-          if (told && (told.type !== "device" || query.devices)) yield told;
+          // Some servers send device events without a request.
+          if (parsed && (parsed.type !== "device" || query.devices)) yield parsed;
         }
       }
     } finally {
@@ -110,7 +110,7 @@ export class Subscription implements AsyncIterable<ClientFrame> {
   }
 }
 
-/** Tells of the failure, and waits. @throws the error, when that was all; the signal's reason */
+/** Yields the failure and waits. @throws the error if it is permanent or all retries have failed; the signal's reason */
 export async function* afterFailure(
   error: unknown,
   { retry, signal }: { retry: Retry; signal: AbortSignal },
@@ -121,8 +121,8 @@ export async function* afterFailure(
   await pause(retryMs, signal);
 }
 
-/** An event in our words; undefined: it says nothing that we know. */
-export function eventOf({ name, data }: ServerEvent): StreamEvent | undefined {
+/** Parses an event; undefined for events that this version does not know. */
+export function parseEvent({ name, data }: ServerEvent): StreamEvent | undefined {
   switch (name) {
     case undefined: {
       const frame = parseJson<ClientFrame>(data, "Frame");
@@ -148,15 +148,14 @@ export function eventOf({ name, data }: ServerEvent): StreamEvent | undefined {
 }
 
 /**
- * What lies between two frames. Of those that came over one connection nothing is missing: the filter did not want what is
- * between them, or the server has told.
+ * The event before a frame, if sequence numbers are missing or have begun again. Gaps matter only for the first frame of a
+ * connection: later ones are frames that do not match the filter, or that the server has reported as dropped.
  */
-function* between(
-  last: number | undefined,
+function* gapBefore(
   seq: number,
-  { isNew }: { isNew: boolean },
+  { lastSeq, isNew }: Progress & { isNew: boolean },
 ): Generator<StreamEvent, void, undefined> {
-  if (last === undefined) return;
-  if (seq <= last) yield { type: "new_epoch" };
-  else if (isNew && seq > last + 1) yield { type: "missed", fromSeq: last + 1, toSeq: seq - 1, why: "away" };
+  if (lastSeq === undefined) return;
+  if (seq <= lastSeq) yield { type: "new_epoch" };
+  else if (isNew && seq > lastSeq + 1) yield { type: "missed", fromSeq: lastSeq + 1, toSeq: seq - 1, why: "away" };
 }

@@ -1,6 +1,6 @@
 /**
- * The client: frames, sessions, devices, values and history of boats, from their own servers and from a cloud. No Deno
- * API and no `node:` module in it: runs in browsers, Node and Deno.
+ * The client library: frames, sessions, devices, values and history of boats, from their own servers and from a cloud. It
+ * uses neither Deno APIs nor `node:` modules, and runs in browsers, Node and Deno.
  *
  * @module
  */

@@ -1,19 +1,20 @@
 /**
- * Answers of lplex servers, which differ from ours in some members, in our form. Ours pass through unchanged.
+ * Converts responses of lplex servers, which differ in some members, to those of the gateway. Responses of the gateway are
+ * returned unchanged.
  */
 import type { Device, DeviceEvent } from "../frame/mod.ts";
 import type { BoatReplication } from "./types_cloud.ts";
 import type { BoatHealth, DecodedFields, DecodedLastValue, LastValues } from "./types.ts";
 
-/** What such a server says in place of no time. */
+/** Sent by lplex instead of null. */
 const NO_TIME = "0001-01-01T00:00:00Z";
 
-/** A NAME with `0x` in front. */
+/** Adds `0x` to a NAME without it. */
 export function deviceOf<T extends Pick<Device, "name">>(device: T): T {
   return /^[0-9a-f]{16}$/i.test(device.name ?? "") ? { ...device, name: `0x${device.name}` } : device;
 }
 
-/** Values whose fields may be in `fields`, and that may have no payload. */
+/** Values whose decoded fields may be in `fields`, and that may have no payload. */
 export function decodedValuesOf(
   devices: readonly LastValues<DecodedLastValue & { fields?: DecodedFields | null }>[],
 ): LastValues<DecodedLastValue>[] {
@@ -26,7 +27,7 @@ export function decodedValuesOf(
   }));
 }
 
-/** Health whose last frame may be a part of `broker`, and that may have no components. */
+/** Health whose last frame may be in `broker`, and that may have no components. */
 export function healthOf(
   health: Partial<BoatHealth> & Pick<BoatHealth, "status" | "broker"> & { broker?: { last_frame_time?: string } },
 ): BoatHealth {
@@ -40,9 +41,9 @@ export function healthOf(
   };
 }
 
-/** State of a replication that may leave out what is empty. */
+/** State of a replication that may omit empty members. */
 export function replicationOf(
-  status: Partial<BoatReplication> & Omit<BoatReplication, OptionalThere>,
+  status: Partial<BoatReplication> & Omit<BoatReplication, OptionalInLplex>,
 ): BoatReplication {
   const { holes = [], lost = [], lag_reconnects = 0, cloud_durable_seq = 0, state } = status;
   return {
@@ -53,9 +54,9 @@ export function replicationOf(
   };
 }
 
-type OptionalThere = "holes" | "lost" | "lag_reconnects" | "cloud_durable_seq" | "state";
+type OptionalInLplex = "holes" | "lost" | "lag_reconnects" | "cloud_durable_seq" | "state";
 
-/** A device event that came without a name among the frames; undefined: it is a frame. */
+/** The device event in an event without a name; undefined for a frame. */
 export function deviceEventOf(event: object): DeviceEvent | undefined {
   if (!("type" in event)) return undefined;
   const { type, ...device } = event;

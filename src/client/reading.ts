@@ -1,19 +1,19 @@
 import type { Cancel } from "./cancel.ts";
 import type { ClientFrame, StreamEvent } from "./types.ts";
 
-/** What comes one after the other, for `for await`. */
+/** An iterator for `for await`. */
 export interface Reading<T> extends AsyncIterableIterator<T, void, undefined> {
-  /** Ends it, also while something is waited for. */
+  /** Ends the iteration, also while `next` is pending. */
   return(): Promise<IteratorResult<T, void>>;
 }
 
-/** A generator that can be left while it waits, which generators alone cannot. */
+/** A generator that can be ended while `next` is pending, which plain generators cannot. */
 export class EventReading implements Reading<StreamEvent> {
   readonly #events: AsyncGenerator<StreamEvent, void, undefined>;
   readonly #cancel: Cancel;
-  #isLeft = false;
+  #isEnded = false;
 
-  /** @param cancel ends what the generator waits for; released when it has ended */
+  /** @param cancel aborts what the generator waits for; released at its end */
   constructor(events: AsyncGenerator<StreamEvent, void, undefined>, cancel: Cancel) {
     this.#events = events;
     this.#cancel = cancel;
@@ -26,14 +26,14 @@ export class EventReading implements Reading<StreamEvent> {
       return result;
     } catch (error) {
       this.#cancel.release();
-      if (this.#isLeft) return { done: true, value: undefined };
+      if (this.#isEnded) return { done: true, value: undefined };
       throw error;
     }
   }
 
   async return(): Promise<IteratorResult<StreamEvent, void>> {
-    this.#isLeft = true;
-    this.#cancel.abort(new Error("The reading was left"));
+    this.#isEnded = true;
+    this.#cancel.abort(new Error("The iteration was ended"));
     await this.#events.return();
     this.#cancel.release();
     return { done: true, value: undefined };

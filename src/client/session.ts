@@ -1,19 +1,19 @@
 import { Cancel } from "./cancel.ts";
 import { EventReading, FrameReading, type Reading } from "./reading.ts";
-import type { CallEnd, SessionCalls, SessionSettings } from "./session_calls.ts";
+import type { SessionCall, SessionCalls, SessionSettings } from "./session_calls.ts";
 import { SessionReader } from "./session_reader.ts";
 import type { ClientFrame, SessionInfo, SessionState, StreamEvent } from "./types.ts";
 
 /**
- * A place on the server that remembers how far we have come. Reading goes on there after a lost connection, a restart of
- * the server or of this program: each frame once, in order, while the program lives; after that a frame may come again
- * that was taken and not yet acknowledged.
+ * A cursor that the server stores. Reading resumes there after a lost connection, or a restart of the server or of this
+ * program. While the program runs, each frame is read once and in order; after a restart of the program, frames that were
+ * read and not yet acknowledged are read again.
  *
- * Leaving the loop leaves the place on the server: {@linkcode Session.delete} takes it away. The frame at which the loop
- * was left has not been taken: it comes again, unless it is acknowledged by hand.
+ * Ending the loop leaves the session on the server; {@linkcode Session.delete} removes it. The frame at which the loop
+ * ended is read again, unless it is acknowledged with {@linkcode Session.ack}.
  */
 export class Session implements AsyncIterable<ClientFrame> {
-  /** What it is called on the server. */
+  /** Id of the session on the server. */
   readonly id: string;
   readonly #calls: SessionCalls;
   readonly #settings: SessionSettings;
@@ -26,48 +26,48 @@ export class Session implements AsyncIterable<ClientFrame> {
   }
 
   /**
-   * Makes it, or gives the one there is our filter and timeout. Reading does so by itself.
+   * Creates the session, or sets filter and timeout of an existing one. Reading does this automatically.
    *
-   * @throws {ApiError} 400: the id, the filter or the timeout cannot be used
+   * @throws {ApiError} 400: the id, the filter or the timeout is invalid
    */
   async put(): Promise<SessionInfo> {
-    return await this.#calls.put(this.#settings, this.#end);
+    return await this.#calls.put(this.#settings, this.#call);
   }
 
-  /** How it stands. @throws {ApiError} 404: it is not there */
+  /** State of the session on the server. @throws {ApiError} 404: it does not exist */
   async state(): Promise<SessionState> {
-    return await this.#calls.state(this.#end);
+    return await this.#calls.state(this.#call);
   }
 
   /**
-   * Every frame up to and with `seq` is done with.
+   * Acknowledges all frames up to and including `seq`.
    *
-   * @throws {ApiError} 404: it is not there; 400: nothing has that number yet; 503: the server could not sync the frames
-   *   to its disk, and the session has not moved
+   * @throws {ApiError} 404: the session does not exist; 400: no frame has that number yet; 503: the server could not sync
+   *   the frames to its disk, and the session has not advanced
    */
   async ack(seq: number): Promise<void> {
-    await this.#calls.ack(seq, this.#end);
+    await this.#calls.ack(seq, this.#call);
   }
 
-  /** Takes it away; who reads it is told. @throws {ApiError} 404: it is not there */
+  /** Deletes the session and ends its stream. @throws {ApiError} 404: it does not exist */
   async delete(): Promise<void> {
-    await this.#calls.delete(this.#end);
+    await this.#calls.delete(this.#call);
   }
 
   /**
-   * The frames alone, one reader at a time.
+   * Iterates over the frames; a session has one reader at a time.
    *
-   * @throws {ApiError} the server refuses for good
-   * @throws {ConnectionError} no more tries are allowed
-   * @throws {FallenBehindError} frames are kept no longer, and `fallenBehind` is `throw`
-   * @throws {SupersededError} somebody else reads it now
-   * @throws {SessionDeletedError} somebody has deleted it
+   * @throws {ApiError} the server responds with a permanent error
+   * @throws {ConnectionError} all retries have failed
+   * @throws {FallenBehindError} the server no longer has the next frames, and `fallenBehind` is `throw`
+   * @throws {SupersededError} another client reads the session now
+   * @throws {SessionDeletedError} the session was deleted
    */
   [Symbol.asyncIterator](): Reading<ClientFrame> {
     return new FrameReading(this.events());
   }
 
-  /** The frames with all else that happens, in order. Throws as the frames do. */
+  /** Iterates over the frames and all other events, in order. Throws the same errors. */
   events(): Reading<StreamEvent> {
     const { clientSignal, signal } = this.#settings;
     const cancel = new Cancel([clientSignal, signal]);
@@ -75,7 +75,7 @@ export class Session implements AsyncIterable<ClientFrame> {
     return new EventReading(reader.events(), cancel);
   }
 
-  get #end(): CallEnd {
+  get #call(): SessionCall {
     return { signal: this.#settings.signal };
   }
 }

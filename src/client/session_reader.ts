@@ -2,56 +2,56 @@ import { type OpenReply, parseJson } from "./api.ts";
 import type { Cancel } from "./cancel.ts";
 import { ApiError, ConnectionError, FallenBehindError, SessionDeletedError, SupersededError } from "./errors.ts";
 import { readEvents } from "./event_stream.ts";
-import { afterFailure, eventOf } from "./live_stream.ts";
-import { isPassing, Retry } from "./retry.ts";
-import type { CallEnd, SessionCalls, SessionSettings } from "./session_calls.ts";
+import { afterFailure, parseEvent } from "./live_stream.ts";
+import { isTransient, Retry } from "./retry.ts";
+import type { SessionCall, SessionCalls, SessionSettings } from "./session_calls.ts";
 import type { SessionInfo, StreamEvent } from "./types.ts";
 
 type Events = AsyncGenerator<StreamEvent, void, undefined>;
 
-/** Why the server has ended a stream. */
+/** Data of the event `error`: why the server has ended the stream. */
 interface EndData {
   code: string;
   oldest_seq?: number;
 }
 
-/** Longest wait for the last acknowledgement: the server may wait for its disk for 5 s. */
+/** Timeout of the last acknowledgement: the server may wait 5 s for its disk. */
 const LAST_ACK_MS = 6000;
-/** Longest time that timers know. */
+/** Longest delay of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** What a reading is made of. */
+/** Dependencies of a reader. */
 interface ReaderParts {
   calls: SessionCalls;
   settings: SessionSettings;
   cancel: Cancel;
 }
 
-/** One reading of a session, over as many connections as it takes. */
+/** One iteration over a session; reconnects as often as necessary. */
 export class SessionReader {
   readonly #id: string;
   readonly #calls: SessionCalls;
   readonly #settings: SessionSettings;
   readonly #cancel: Cancel;
   readonly #retry: Retry;
-  #isMade = false;
-  /** The server has just refused to make it: what it says is about more than the session. */
-  #isRefused = false;
-  /** Where the server would go on, and in which run of numbers, when it was last asked. */
+  #isCreated = false;
+  /** Creating the session failed: a status 404 is not about the session. */
+  #isCreationFailed = false;
+  /** Cursor and epoch on the server when last queried. */
   #cursor = 0;
   #epoch: string | undefined;
-  /** Newest number that was given to the consumer, that it is done with, and that the server knows of. */
-  #given = 0;
-  #taken = 0;
+  /** Newest sequence number passed to the consumer, processed by it, and acknowledged to the server. */
+  #delivered = 0;
+  #processed = 0;
   #acked = 0;
   #acking: Promise<void> | undefined;
-  /** Frames are gone, and are to be passed over. */
+  /** Set when frames are to be skipped before the next connection. */
   #behind: FallenBehindError | undefined;
-  #isEpochTold = false;
-  /** The session is no more ours. */
+  #isEpochReported = false;
+  /** The session was deleted or is read by another client: no more acknowledgements. */
   #isOver = false;
 
-  /** @param parts.cancel ends the reading; to be released by who gave it */
+  /** @param parts.cancel aborts the iteration; released by the caller */
   constructor(id: string, { calls, settings, cancel }: ReaderParts) {
     this.#id = id;
     this.#calls = calls;
@@ -60,12 +60,12 @@ export class SessionReader {
     this.#retry = new Retry(settings.retry);
   }
 
-  /** The frames, and what happens. */
+  /** Frames and other events. */
   async *events(): Events {
     const { ack, ackIntervalMs } = this.#settings;
     const isAutomatic = ack === "taken";
-    const everyMs = Math.min(ackIntervalMs, MAX_TIMER_MS);
-    const timer = isAutomatic ? setInterval(() => void this.#acknowledge(), everyMs) : undefined;
+    const intervalMs = Math.min(ackIntervalMs, MAX_TIMER_MS);
+    const timer = isAutomatic ? setInterval(() => void this.#acknowledge(), intervalMs) : undefined;
     try {
       for (;;) {
         try {
@@ -81,23 +81,22 @@ export class SessionReader {
     }
   }
 
-  /** One connection. Returns when the next one can be made at once. */
+  /** One connection. Returns when the next one can be opened at once. */
   async *#connection(): Events {
-    const end = { signal: this.#cancel.signal };
-    if (this.#behind) yield* this.#passOver(this.#behind);
-    yield* this.#compare(await this.#place());
-    // What was taken need not come again.
+    if (this.#behind) yield* this.#skip(this.#behind);
+    yield* this.#compare(await this.#queryOrCreate());
+    // Otherwise the server would send processed frames again.
     if (this.#settings.ack === "taken") await this.#acknowledge();
-    const reply = await this.#open(end);
+    const reply = await this.#open({ signal: this.#cancel.signal });
     try {
       yield { type: "connected" };
       for await (const events of readEvents(reply, this.#settings)) {
         this.#retry.succeeded();
         for (const event of events) {
           if (event.name === "error") return yield* this.#ended(parseJson<EndData>(event.data, "End of the stream"));
-          const told = eventOf(event);
-          if (told?.type === "frame") yield* this.#give(told);
-          else if (told) yield told;
+          const parsed = parseEvent(event);
+          if (parsed?.type === "frame") yield* this.#deliver(parsed);
+          else if (parsed) yield parsed;
         }
       }
     } finally {
@@ -106,64 +105,64 @@ export class SessionReader {
     throw new ConnectionError("The server has ended the stream");
   }
 
-  /** Gives a frame, unless it came before the last connection was lost. */
-  *#give(event: Extract<StreamEvent, { type: "frame" }>): Generator<StreamEvent, void, undefined> {
+  /** Yields a frame, unless an earlier connection delivered it. */
+  *#deliver(event: Extract<StreamEvent, { type: "frame" }>): Generator<StreamEvent, void, undefined> {
     const { seq } = event.frame;
-    if (seq <= this.#given) return;
-    this.#given = seq;
-    this.#isEpochTold = false;
+    if (seq <= this.#delivered) return;
+    this.#delivered = seq;
+    this.#isEpochReported = false;
     yield event;
-    this.#taken = seq;
+    this.#processed = seq;
   }
 
-  /** The session on the server; made where it is not there. */
-  async #place(): Promise<Pick<SessionInfo, "seq" | "cursor" | "epoch">> {
-    const end = { signal: this.#cancel.signal };
-    this.#isRefused = false;
-    if (this.#isMade || this.#settings.bufferTimeout === undefined) {
+  /** State of the session on the server; creates it if it does not exist. */
+  async #queryOrCreate(): Promise<Pick<SessionInfo, "seq" | "cursor" | "epoch">> {
+    const call = { signal: this.#cancel.signal };
+    this.#isCreationFailed = false;
+    if (this.#isCreated || this.#settings.bufferTimeout === undefined) {
       try {
-        return await this.#calls.state(end);
+        return await this.#calls.state(call);
       } catch (error) {
-        if (!this.#canBeMade(error)) throw error;
+        if (!this.#canCreate(error)) throw error;
       }
     }
     try {
-      const made = await this.#calls.put(this.#settings, end);
-      this.#isMade = true;
-      return made;
+      const created = await this.#calls.put(this.#settings, call);
+      this.#isCreated = true;
+      return created;
     } catch (error) {
-      this.#isRefused = true;
+      this.#isCreationFailed = true;
       throw error;
     }
   }
 
-  /** Where the server would go on, and where we are. */
+  /** Compares the cursor on the server with the delivered frames. */
   async *#compare({ seq, cursor, epoch }: Pick<SessionInfo, "seq" | "cursor" | "epoch">): Events {
     const isOther = this.#epoch !== undefined && epoch !== undefined && epoch !== this.#epoch;
     this.#epoch = epoch;
-    if (isOther || seq < this.#given) yield* this.#renumber();
-    const isUnderWay = this.#given > 0 || this.#isEpochTold;
-    if (isUnderWay && cursor > this.#given + 1) {
-      yield { type: "missed", fromSeq: this.#given + 1, toSeq: cursor - 1, why: "expired" };
-      this.#doneThrough(cursor - 1);
+    if (isOther || seq < this.#delivered) yield* this.#startEpoch();
+    const isResumed = this.#delivered > 0 || this.#isEpochReported;
+    if (isResumed && cursor > this.#delivered + 1) {
+      yield { type: "missed", fromSeq: this.#delivered + 1, toSeq: cursor - 1, why: "expired" };
+      this.#advance(cursor - 1);
     }
     this.#cursor = cursor;
   }
 
-  async #open(end: CallEnd): Promise<OpenReply> {
+  async #open(call: SessionCall): Promise<OpenReply> {
     try {
-      return await this.#calls.open(this.#settings, end);
+      return await this.#calls.open(this.#settings, call);
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 410) throw error;
       throw this.#fallenBehind(error.problem.oldest_seq);
     }
   }
 
-  /** The server has said why it ends the stream. */
+  /** Handles the reason for which the server has ended the stream. */
   async *#ended({ code, oldest_seq }: EndData): Events {
     switch (code) {
       case "new_epoch":
-        return yield* this.#renumber();
+        return yield* this.#startEpoch();
       case "fallen_behind":
         throw this.#fallenBehind(oldest_seq);
       case "superseded":
@@ -178,31 +177,31 @@ export class SessionReader {
   }
 
   #fallenBehind(oldestSeq = 1): FallenBehindError {
-    return new FallenBehindError(this.#id, { fromSeq: Math.max(this.#cursor, this.#given + 1), oldestSeq });
+    return new FallenBehindError(this.#id, { fromSeq: Math.max(this.#cursor, this.#delivered + 1), oldestSeq });
   }
 
-  /** Goes on with the oldest frame there is. */
-  async *#passOver({ fromSeq, oldestSeq }: FallenBehindError): Events {
+  /** Continues with the oldest frame of the server. */
+  async *#skip({ fromSeq, oldestSeq }: FallenBehindError): Events {
     await this.#calls.ack(oldestSeq - 1, { signal: this.#cancel.signal });
     this.#behind = undefined;
     if (oldestSeq > fromSeq) yield { type: "missed", fromSeq, toSeq: oldestSeq - 1, why: "fallen_behind" };
-    this.#doneThrough(oldestSeq - 1);
+    this.#advance(oldestSeq - 1);
   }
 
-  #doneThrough(seq: number): void {
-    this.#given = this.#taken = this.#acked = Math.max(this.#given, seq);
+  #advance(seq: number): void {
+    this.#delivered = this.#processed = this.#acked = Math.max(this.#delivered, seq);
   }
 
-  /** Numbers have begun again. */
-  async *#renumber(): Events {
+  /** Sequence numbers have begun again. */
+  async *#startEpoch(): Events {
     await this.#acking;
-    this.#given =
-      this.#taken =
+    this.#delivered =
+      this.#processed =
       this.#acked =
       this.#cursor =
         0;
-    if (this.#isEpochTold) return;
-    this.#isEpochTold = true;
+    if (this.#isEpochReported) return;
+    this.#isEpochReported = true;
     yield { type: "new_epoch" };
   }
 
@@ -213,33 +212,33 @@ export class SessionReader {
       this.#behind = error;
       return;
     }
-    // It has gone between two requests.
-    const failure = this.#canBeMade(error) && !this.#isRefused
-      ? new ConnectionError("The session was gone", { cause: error })
+    // The session expired between two requests.
+    const failure = this.#canCreate(error) && !this.#isCreationFailed
+      ? new ConnectionError("The session has expired", { cause: error })
       : error;
     yield* afterFailure(failure, { retry: this.#retry, signal });
   }
 
-  /** Whether the session is gone, or the server cannot say how it stands: some know no GET of it. */
-  #canBeMade(error: unknown): boolean {
+  /** True if creating the session can help: it does not exist, or the server has no GET for sessions (405). */
+  #canCreate(error: unknown): boolean {
     return error instanceof ApiError && [404, 405].includes(error.status) && this.#settings.bufferTimeout !== undefined;
   }
 
-  /** Acknowledges what was taken, one request at a time. */
-  #acknowledge(end: CallEnd = { signal: this.#cancel.signal }): Promise<void> {
-    return this.#acking ??= this.#ackTaken(end).finally(() => this.#acking = undefined);
+  /** Acknowledges processed frames, one request at a time. */
+  #acknowledge(call: SessionCall = { signal: this.#cancel.signal }): Promise<void> {
+    return this.#acking ??= this.#ackProcessed(call).finally(() => this.#acking = undefined);
   }
 
-  async #ackTaken(end: CallEnd): Promise<void> {
-    const taken = this.#taken;
-    if (taken <= this.#acked) return;
+  async #ackProcessed(call: SessionCall): Promise<void> {
+    const seq = this.#processed;
+    if (seq <= this.#acked) return;
     try {
-      await this.#calls.ack(taken, end);
-      this.#acked = taken;
+      await this.#calls.ack(seq, call);
+      this.#acked = seq;
     } catch (error) {
-      // What passes is tried again; of a session that is gone, or counts anew, the stream tells.
-      const isTold = error instanceof ApiError && (error.status === 404 || error.status === 400);
-      if (!isPassing(error) && !isTold) this.#cancel.abort(error);
+      // Temporary errors are retried. Of an expired session (404) or a new epoch (400) the stream is notified.
+      const isHandled = error instanceof ApiError && (error.status === 404 || error.status === 400);
+      if (!isTransient(error) && !isHandled) this.#cancel.abort(error);
     }
   }
 }

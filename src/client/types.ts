@@ -12,23 +12,23 @@ export type DecodedFieldValue =
 /** Decoded fields of a payload by name. */
 export type DecodedFields = { [name: string]: DecodedFieldValue };
 
-/** What numbers that are codes mean, by name; of a list one for each element. */
+/** Labels of codes, by the name of the field. */
 export type FieldLabels = { [name: string]: FieldLabel };
 
-/** The label of a number, or those of its bits; of a list one for each element, null where none is known. */
+/** The label of a number, or the labels of its bits; of a list one per element, null for an unknown code. */
 export type FieldLabel = string | null | FieldLabel[] | FieldLabels;
 
-/** A device with what its codes mean. */
+/** A device with labels of its codes. */
 export interface LabelledDevice extends Device {
-  /** Only where it was asked for. */
+  /** Present if requested. */
   labels?: FieldLabels;
 }
 
 /** A frame as a server sends it. */
 export interface ClientFrame extends Frame {
-  /** Only where it was asked for, as far as the payload is known. */
+  /** Present if requested, and if the server can decode the payload. */
   decoded?: DecodedFields;
-  /** Only where it was asked for: what the codes among the fields mean. */
+  /** Present if requested: labels of codes in `decoded`. */
   labels?: FieldLabels;
 }
 
@@ -40,37 +40,37 @@ export interface LastValue {
   ts: string;
   /** Payload, lower-case hex. */
   data: string;
-  /** Number of the frame. */
+  /** Sequence number of the frame. */
   seq: number;
 }
 
-/** The same with its meaning. */
+/** One of the last values of a device, decoded. */
 export interface DecodedLastValue extends LastValue {
-  /** What the message is called, as far as it is known. */
+  /** Name of the message, if known. */
   description?: string;
-  /** As far as the payload is known. */
+  /** Present if the server can decode the payload. */
   decoded?: DecodedFields;
-  /** Only where it was asked for: what the codes among the fields mean. */
+  /** Present if requested: labels of codes in `decoded`. */
   labels?: FieldLabels;
 }
 
 /** The newest frame of each PGN of a device. */
 export interface LastValues<Value = LastValue> {
-  /** NAME; empty while it is not known. */
+  /** NAME; empty while it is unknown. */
   name: string;
   /** Source address. */
   src: number;
-  /** There when the server has more than one bus. */
+  /** Present when the server has more than one bus. */
   bus?: string;
   /** Name of the manufacturer. */
   manufacturer?: string;
-  /** Model, as the device calls itself. */
+  /** Model, from the device's product information. */
   model_id?: string;
-  /** One for each PGN. */
+  /** One per PGN. */
   values: Value[];
 }
 
-/** Which frames of the recording are wanted. */
+/** Query for recorded frames. */
 export interface HistoryQuery extends Filter {
   /** Time of the first frame: RFC 3339 text or a date. */
   from: string | Date;
@@ -78,13 +78,13 @@ export interface HistoryQuery extends Filter {
   to?: string | Date;
   /** Source addresses; default all. */
   src?: number[];
-  /** Keeps the first frame of each bus, source and PGN in each span of so long: `5s`, `PT1M`. */
+  /** Returns only the first frame of each bus, source and PGN in each interval: `5s`, `PT1M`. */
   interval?: string;
-  /** Most frames: the server refuses more than 1 000 000 unless it is set up for more. Default: all. */
+  /** Maximum number of frames; the server's default maximum is 1 000 000. Default: all. */
   limit?: number;
   /** Adds `decoded` to each frame. */
   decode?: boolean;
-  /** Adds `decoded` and `labels`: what codes mean. A server that does not know them refuses it. */
+  /** Adds `decoded` and `labels`: texts for the codes. A server without labels responds with an error. */
   labels?: boolean;
 }
 
@@ -93,9 +93,9 @@ export type MessageToSend =
   & {
     /** Parameter Group Number. */
     pgn: number;
-    /** Default 255: everybody. */
+    /** Destination address; default 255, all devices. */
     dst?: number;
-    /** Source address, where the server has none of its own; default 254. */
+    /** Source address, if the server has none of its own; default 254. */
     src?: number;
     /** 0-7, default 6. */
     prio?: number;
@@ -108,41 +108,41 @@ export type MessageToSend =
       data: string;
     }
     | {
-      /** Fields, as `decoded` has them. */
+      /** Fields, as in `decoded`. */
       fields: DecodedFields;
     }
   );
 
-/** What devices are asked for. */
+/** A request for a PGN to devices. */
 export interface DeviceQuery {
   /** Parameter Group Number. */
   pgn: number;
-  /** Who is asked; default 255: everybody. */
+  /** Destination address; default 255, all devices. */
   dst?: number;
   /** Name of a bus; default the first. */
   bus?: string;
-  /** Longest wait for the answer, milliseconds; default 2000. */
+  /** Maximum wait for the answer, milliseconds; default 2000. */
   timeoutMs?: number;
   /** Adds `decoded` to the answer. */
   decode?: boolean;
 }
 
-/** How a server, or a part of it, does. */
+/** Health of a server or a component. */
 export type HealthStatus = "ok" | "degraded" | "unhealthy";
 
-/** How a part of a server does. */
+/** Health of a component. */
 export interface ComponentHealth {
-  /** Its state. */
+  /** Status of the component. */
   status: HealthStatus;
-  /** What is wrong, for a person. */
+  /** The problem, for people. */
   message?: string;
 }
 
-/** How a boat server does. */
+/** Health of a boat server. */
 export interface BoatHealth {
-  /** The worst of all that follows. */
+  /** The worst status of all parts. */
   status: HealthStatus;
-  /** The broker and its figures. */
+  /** The broker and its counters. */
   broker: {
     status: HealthStatus;
     frames_total: number;
@@ -153,7 +153,7 @@ export interface BoatHealth {
   };
   /** RFC 3339; null before the first frame. */
   last_frame_at: string | null;
-  /** Left out where nothing is replicated. */
+  /** Omitted when the boat is not replicated. */
   replication?: {
     status: HealthStatus;
     connected: boolean;
@@ -165,65 +165,65 @@ export interface BoatHealth {
   components: Record<string, ComponentHealth>;
 }
 
-/** A session as it was made, or come back to. */
+/** A session that was created or resumed. */
 export interface SessionInfo {
-  /** Its id. */
+  /** Id of the session. */
   client_id: string;
-  /** Newest number of the server. */
+  /** Newest sequence number of the server. */
   seq: number;
-  /** Where reading resumes: the last acknowledged number and one. */
+  /** Sequence number at which reading resumes: the one after the last acknowledged. */
   cursor: number;
-  /** How long it is kept while its client is away, ISO 8601. */
+  /** How long the session is kept while its client is disconnected, ISO 8601. */
   buffer_timeout: string;
-  /** Run of numbers: with another one they have begun again. Left out in a replay. */
+  /** Epoch of the sequence numbers; they begin again with each epoch. Omitted in a replay. */
   epoch?: string;
-  /** Every device heard. */
+  /** All devices on the buses. */
   devices: Device[];
 }
 
-/** How a session stands. */
+/** State of a session. */
 export interface SessionState extends Omit<SessionInfo, "devices"> {
-  /** Frames that it is for. */
+  /** Filter of the session's frames. */
   filter: Filter;
   /** Whether its client is connected. */
   streaming: boolean;
-  /** Whether it is one of the server's settings. */
+  /** Whether the session is part of the server's configuration. */
   slot: boolean;
 }
 
-/** What a server says when it refuses: RFC 9457. */
+/** An error of a server (RFC 9457). */
 export interface Problem {
-  /** URI that names the kind. */
+  /** URI of the kind of error. */
   type: string;
-  /** The status in words. */
+  /** The status as text. */
   title: string;
   /** HTTP status code. */
   status: number;
-  /** What is wrong with this request. */
+  /** Reason for this error. */
   detail: string;
-  /** Parameter that is wrong. */
+  /** Name of the invalid parameter. */
   parameter?: string;
-  /** Field of the body that is wrong. */
+  /** Name of the invalid field of the body. */
   field?: string;
-  /** Where reading can begin, after falling behind. */
+  /** Oldest available sequence number, if the session has fallen behind. */
   oldest_seq?: number;
 }
 
 /**
- * What happens on a stream.
+ * An event of a stream.
  *
- * - `frame`: a frame has come
- * - `device`: the device table has changed; only where it was asked for
- * - `dropped`: frames with these numbers do not come on this stream. With `backfill` a cloud does not have them yet and
- *   gets them from its boat: history and new sessions have them later. With `reason` nobody can send them any more.
- *   The reason `restart`: the server stopped without an orderly end, what it had not synced to disk is gone, frames that
- *   we got among it, and `count` is null.
- *   Otherwise the server has lost them: we were too slow, or its disk was. `count` of the numbers had a frame that is
- *   missing; null: the stream has a filter, and nobody knows how many frames pass it. Of a session all numbers count
- * - `missed`: frames with these numbers may have passed while we were away: between two connections (`away`), because the
- *   session was gone or somebody else has moved it (`expired`), or because they are kept no longer (`fallen_behind`)
- * - `new_epoch`: numbers have begun again
- * - `connected`, `disconnected`: the connection is there; it is not, and the next try is in `retryMs`
+ * - `frame`: a frame was received
+ * - `device`: the device table has changed; only if requested
+ * - `dropped`: frames with these sequence numbers are not sent on this stream. `backfill`: a cloud does not have them yet
+ *   and receives them from its boat; they will be in the history and in new sessions. `reason`: they are lost for good.
+ *   Reason `restart`: the server crashed and has lost what was not synced to disk, possibly frames that we received;
+ *   `count` is null. Without either, this client was too slow, or the server's disk was. `count` is the number of missing
+ *   frames; null: the stream has a filter, and the number of matching frames is unknown. A session counts all numbers
+ * - `missed`: frames with these sequence numbers may have been missed: between two connections (`away`), because the
+ *   session had expired or was moved by another client (`expired`), or because the server no longer has them
+ *   (`fallen_behind`)
+ * - `new_epoch`: sequence numbers have begun again
+ * - `connected`, `disconnected`: the connection was established; it was lost, and the next attempt is in `retryMs`
  */
 export type StreamEvent =
   | { type: "frame"; frame: ClientFrame }

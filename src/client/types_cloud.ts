@@ -1,74 +1,74 @@
 import type { ComponentHealth, HealthStatus } from "./types.ts";
 
-/** A span of numbers; `end` is the first behind it. */
+/** A range of sequence numbers. */
 export interface SeqSpan {
   /** First number. */
   start: number;
-  /** The first number behind it. */
+  /** The number after the last one. */
   end: number;
 }
 
-/** Frames that cannot be had any more. */
+/** Frames that are lost for good. */
 export interface LostSpan extends SeqSpan {
-  /** Why. */
+  /** Why they are lost. */
   reason: string;
 }
 
-/** How a boat's replication does, as the boat sees it. */
+/** State of a boat's replication, as the boat sees it. */
 export interface BoatReplication {
-  /** Whether there is a connection. */
+  /** Whether the cloud is connected. */
   connected: boolean;
   /** Id of the boat in the cloud. */
   instance_id: string;
-  /** Newest number of the boat. */
+  /** Newest sequence number of the boat. */
   local_head_seq: number;
-  /** The cloud holds everything up to and with this number. */
+  /** The cloud has all frames up to and including this number. */
   cloud_cursor: number;
-  /** What the cloud misses and the boat can send. */
+  /** Frames that the cloud lacks and the boat can send. */
   holes: SeqSpan[];
-  /** Frames that are not sent live yet. */
+  /** Number of frames not sent live yet. */
   live_lag: number;
-  /** Frames to be sent as blocks. */
+  /** Number of frames to be sent as blocks. */
   backfill_remaining_seqs: number;
-  /** When the cloud acknowledged last, RFC 3339. */
+  /** Time of the cloud's last acknowledgement, RFC 3339. */
   last_ack: string | null;
   /** State of the connection. */
   state: "disconnected" | "handshaking" | "connected" | "reconnecting";
-  /** Why there is none. */
+  /** Why there is no connection. */
   reason?: string;
-  /** When the next try is, RFC 3339. */
+  /** Time of the next attempt, RFC 3339. */
   next_try?: string;
-  /** Everything up to and with this number is on the cloud's disk; null: the cloud has not said what is. */
+  /** The cloud has all frames up to and including this number on disk; null: not reported by the cloud. */
   cloud_durable_seq: number | null;
-  /** What the boat cannot send any more. */
+  /** Frames that the boat can no longer send. */
   lost: LostSpan[];
-  /** Epochs before this one of which something is not in the cloud, newest first; older boats leave it out. */
+  /** Earlier epochs that are not completely in the cloud, newest first; omitted by older boats. */
   former_epochs?: FormerEpochSpan[];
   /** Frames sent live. */
   live_frames_sent: number;
   /** Blocks sent. */
   backfill_blocks_sent: number;
-  /** Their bytes. */
+  /** Bytes of the blocks. */
   backfill_bytes_sent: number;
   /** Connections after the first. */
   reconnects: number;
-  /** Those because live was too far behind. */
+  /** Reconnects because live frames were too far behind. */
   lag_reconnects: number;
 }
 
-/** What of an epoch before the current one is not in the cloud. */
+/** An earlier epoch that is not completely in the cloud, as the boat sees it. */
 export interface FormerEpochSpan {
   /** Hex. */
   epoch: string;
-  /** Its last number that was recorded. */
+  /** Last recorded number of the epoch. */
   head_seq: number;
-  /** The oldest one that is kept. */
+  /** Oldest number that is still in the boat's journal. */
   oldest_seq: number;
-  /** What the cloud misses; null: it has not said yet. */
+  /** Frames that the cloud lacks; null: not reported yet. */
   holes: SeqSpan[] | null;
-  /** What is not to be had any more. */
+  /** Frames that are lost for good. */
   lost: LostSpan[];
-  /** Why the cloud takes nothing of it. */
+  /** Why the cloud accepts no frames of the epoch. */
   refused?: string;
 }
 
@@ -76,72 +76,72 @@ export interface FormerEpochSpan {
 export interface InstanceSummary {
   /** Id of the boat. */
   id: string;
-  /** Whether it is connected. */
+  /** Whether the boat is connected. */
   connected: boolean;
-  /** Every number up to and with this one is here, or cannot be had. */
+  /** All frames up to and including this number are in the cloud, or lost for good. */
   cursor: number;
-  /** Newest number of the boat, as far as it has told. */
+  /** Newest sequence number reported by the boat. */
   boat_head_seq: number;
-  /** Numbers that are still to come. */
+  /** Frames that the cloud lacks and can still receive. */
   holes: SeqSpan[];
-  /** Frames that the cursor is behind the boat. */
+  /** Difference between `boat_head_seq` and `cursor`. */
   lag_seqs: number;
-  /** When anything last came from it, RFC 3339. */
+  /** Time of the last message from the boat, RFC 3339. */
   last_seen: string | null;
 }
 
-/** All that the cloud knows of a boat's replication. */
+/** State of a boat's replication, as the cloud sees it. */
 export interface InstanceStatus extends InstanceSummary {
   /** Size of the boat's journal. */
   boat_journal_bytes: number;
-  /** Run of numbers, hex; null before the first handshake. */
+  /** Epoch of the sequence numbers, hex; null before the first handshake. */
   epoch: string | null;
-  /** Every number up to and with this one is safe on disk, or cannot be had. */
+  /** All frames up to and including this number are on the cloud's disk, or lost for good. */
   ack_seq: number;
-  /** Highest number that came live. */
+  /** Highest sequence number received live. */
   received_through: number;
-  /** Frames that the boat cannot send any more, and why. */
+  /** Frames that the boat can no longer send. */
   lost: LostSpan[];
-  /** Epochs before this one of which something is missing, newest first. */
+  /** Earlier epochs that are not complete, newest first. */
   former_epochs: InstanceFormerEpoch[];
   /** Whether frames are recorded. */
   recording: { state: "idle" | "recording" | "failing"; reason?: string };
-  /** Whether frames that were on disk are gone from there and have not come again, and when files were last checked. */
+  /** Frames that were on disk and are missing now, and when the files were last checked. */
   storage: { state: "ok" | "damaged"; missing: SeqSpan[]; checked_at: string | null };
 }
 
-/** What a cloud misses of an epoch before the current one. */
+/** An earlier epoch that is not complete, as the cloud sees it. */
 export interface InstanceFormerEpoch {
   /** Hex. */
   epoch: string;
-  /** Its last number, as far as the boat has told. */
+  /** Last number of the epoch reported by the boat. */
   boat_head_seq: number;
-  /** Numbers that are still to come. */
+  /** Frames that the cloud lacks and can still receive. */
   holes: SeqSpan[];
-  /** Frames that the boat cannot send any more, and why. */
+  /** Frames that the boat can no longer send. */
   lost: LostSpan[];
-  /** Why nothing of it is taken. */
+  /** Why no frames of the epoch are accepted. */
   refused?: string;
 }
 
-/** Something that happened to a boat's replication. */
+/** An event of a boat's replication. */
 export interface ReplicationEvent {
   /** RFC 3339. */
   time: string;
   /** `live_start`, `live_stop`, `backfill_start`, `backfill_stop`, `block_received`, `checkpoint`, … */
   type: string;
-  /** For a person. */
+  /** Description for people. */
   detail: string;
 }
 
-/** How a cloud server does. */
+/** Health of a cloud server. */
 export interface CloudHealth {
-  /** The worst of all. */
+  /** The worst status of all components. */
   status: HealthStatus;
-  /** Boats known. */
+  /** Number of known boats. */
   instances_total: number;
-  /** Boats connected. */
+  /** Number of connected boats. */
   instances_connected: number;
-  /** By name. */
+  /** Components by name. */
   components: Record<string, ComponentHealth>;
 }

@@ -1,20 +1,20 @@
 /** A PGN in the list of all. */
 export interface KnownPgn {
-  /** Its number. */
+  /** Parameter Group Number. */
   pgn: number;
-  /** Name for people. */
+  /** Human-readable name. */
   description: string;
-  /** How it travels. */
+  /** Framing: single frame, fast packet, or either. */
   framing: "single" | "fast" | "either";
-  /** Milliseconds between two messages of a device, where the standard says. */
+  /** Transmission interval, milliseconds, if the standard has one. */
   interval_ms?: number;
   /** Number of layouts. */
   layouts: number;
 }
 
-/** All that is known about a PGN. */
+/** Description of a PGN. */
 export interface PgnDetails extends Omit<KnownPgn, "layouts"> {
-  /** In the order in which they are tried: the first that matches describes a payload. */
+  /** In order of precedence: the first layout whose `matches` hold is used. */
   layouts: PgnLayout[];
 }
 
@@ -22,11 +22,11 @@ export interface PgnDetails extends Omit<KnownPgn, "layouts"> {
 export interface PgnLayout {
   /** Name for programs. */
   id: string;
-  /** Name for people. */
+  /** Human-readable name. */
   description: string;
-  /** What a payload of this layout holds. */
+  /** Values that a payload must contain to match this layout. */
   matches?: { name?: string; bit: number; bits: number; value: number; label?: string }[];
-  /** Every field and width is known. */
+  /** Whether every field and width is known. */
   complete: boolean;
   /** In the order of the payload. */
   fields: (PgnField | PgnGroup)[];
@@ -36,31 +36,31 @@ export interface PgnLayout {
 export interface PgnField {
   /** Key in the decoded object. */
   name: string;
-  /** What the value is: see the server's `/openapi.json`. */
+  /** Type of the value; see the server's `/openapi.json`. */
   type: string;
-  /** SI unit, or the one that the name says. */
+  /** SI unit, or the one in the field's name. */
   unit?: string;
-  /** Width of one value; left out where the payload tells it. */
+  /** Width of one value; omitted where the payload contains it. */
   bits?: number;
-  /** Least value. */
+  /** Smallest value. */
   min?: number;
-  /** Greatest value. */
+  /** Largest value. */
   max?: number;
-  /** Step between two values, where it is not 1. */
+  /** Step between two values; omitted for 1. */
   resolution?: number;
-  /** By raw value. */
+  /** Labels by raw value. */
   labels?: Record<string, string>;
-  /** Field whose value decides this one. */
+  /** Name of the field that determines this one. */
   by?: string;
   /** Labels by the raw value of that field. */
   labels_by?: Record<string, Record<string, string>>;
-  /** Of a number: labels of its bits, by their place from 0. */
+  /** Of a number: labels of its bits, by bit number from 0. */
   bit_labels?: Record<string, string>;
-  /** Of a key: units of the values that follow, by its raw value. */
+  /** Of a key: units of the values that follow, by the raw value of the key. */
   key_units?: Record<string, string>;
-  /** A change of less than this is not worth telling. */
+  /** Smaller changes are insignificant. */
   tolerance?: number;
-  /** The value is a list of so many. */
+  /** The value is a list of this length. */
   repeat?: number;
 }
 
@@ -68,9 +68,9 @@ export interface PgnField {
 export interface PgnGroup {
   /** Key in the decoded object. */
   name: string;
-  /** Tells it from a field. */
+  /** Distinguishes a group from a field. */
   type: "group";
-  /** Field that says how many there are. */
+  /** Name of the field with the number of objects. */
   count?: string;
   /** Fields of each object. */
   fields: PgnField[];

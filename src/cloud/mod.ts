@@ -1,12 +1,11 @@
 /**
- * What the cloud knows of boats: the authority that gives them certificates, who they are when they come, and which of
- * their frames are here. Nothing that a boat sends counts before it was checked, and nothing is acknowledged before it
- * is safe on disk.
+ * The boats of a cloud: their identity, their frames, and replicas for readers. Everything that a boat sends is checked
+ * before it is used, and synced to disk before it is acknowledged.
  *
- * Of a boat that nobody uses only its set of numbers is in memory; its files are opened by a handshake or a reader,
- * and closed again. A live stream reports what it skips (`dropped`, `backfill: true`); a session waits for what the
- * boat was asked for while the boat is connected, and 30 s longer. A boat of the peer's software serves only written
- * blocks: its live stream is ended once when a hole has stood for 5 minutes and its journal has grown.
+ * While a boat is unused, only its record of numbers is in memory; a handshake or a reader opens its files. A live stream
+ * reports skipped frames (`dropped`, `backfill: true`). A session waits for requested frames while the boat is connected,
+ * and 30 s longer. A boat with the peer's software sends only written blocks: its live stream is ended once when a hole has
+ * existed for 5 minutes and its journal has grown.
  *
  * @module
  */
@@ -26,6 +25,5 @@ export * from "./service/service.ts";
 export * from "./state/diagnostic_events.ts";
 export { type FormerState, type FormerSummary, MAX_KEPT_FORMER } from "./state/former_epochs.ts";
 export * from "./state/received.ts";
-export * from "./state/received_epochs.ts";
 export * from "./state/state_file.ts";
 export * from "./state/state_file_rebuild.ts";

@@ -11,57 +11,38 @@ import {
   Scrub,
 } from "../cloud/mod.ts";
 import { type CloudPorts, openListeners, type PortListenerState } from "./listeners.ts";
-import {
-  Access,
-  CloudMetrics,
-  cloudRoutes,
-  countDamaged,
-  countRecordings,
-  countRefused,
-  countUnarchived,
-  evaluateCloudHealth,
-  ReplicaReaders,
-  serveRoutes,
-} from "../http/mod.ts";
+import { Access, serveRoutes } from "../http/mod.ts";
+import { CloudMetrics, cloudRoutes, evaluateCloudHealth, ReplicaReaders } from "../http/cloud/mod.ts";
 import { StreamMemory } from "../stream/mod.ts";
 import { type Connections, type Handler, openConnections } from "../listen/mod.ts";
-import { Keepers, type RetentionSettings } from "../journal/mod.ts";
+import { FleetRetention, type RetentionSettings } from "../journal/mod.ts";
 import { VERSION } from "../version.ts";
 
 /** Limits of a cloud server that may change while it runs. */
-export interface CloudLimits extends ServerLimits {
-  /** Live frames a second that a boat may send on average; 0: no limit. Default 2000. */
-  rateLimit: number;
-  /** Live frames that a boat may send at once, default 500. */
-  rateBurst: number;
-  /** Frames that a boat's live stream may be behind; 0: no limit. Default 10 000. */
-  maxLiveLagFrames: number;
-  /** Time after a boat's last message for which another machine with its identity is refused, milliseconds; default 1 h. */
-  copyRefuseMs: number;
-  /** Most boats, default 10 000. */
-  maxInstances: number;
-  /** A boat that neither sends nor is read leaves memory after this time, milliseconds; default 5 minutes. */
-  brokerIdleTimeoutMs: number;
-  /** Most boats in memory that neither send nor are read, default 500. */
-  maxIdleBrokers: number;
+export interface CloudLimits extends
+  ServerLimits,
+  Pick<
+    InstanceSettings,
+    | "rateLimit"
+    | "rateBurst"
+    | "maxLiveLagFrames"
+    | "copyRefuseMs"
+    | "maxInstances"
+    | "brokerIdleTimeoutMs"
+    | "maxIdleBrokers"
+  > {
   /** Bytes a second of the boats' files that are read again and checked; 0: none. Default 1 MiB. */
   scrubBytesPerSecond: number;
 }
 
 /** Options of the journals of a cloud. */
-export interface CloudRecordingOptions {
-  /** Bytes of a block of live frames, a power of two; default 256 KiB. */
-  blockBytes?: number;
-  /** Default `zstd`. */
-  compression?: "none" | "zstd";
-  /** A new file of live frames starts after this time, milliseconds; 0: never. Default an hour. */
-  rotateDurationMs?: number;
-  /** A new file starts when one is larger, bytes; 0 (the default): never. */
-  rotateBytes?: number;
-  /** Longest time that a frame is in memory alone, milliseconds; default 1000. */
-  syncIntervalMs?: number;
-  /** Live frames of one boat that wait in memory for a disk, bytes; default 2 MiB. */
-  maxBacklogBytes?: number;
+export interface CloudRecordingOptions extends
+  Partial<
+    Pick<
+      InstanceSettings,
+      "blockBytes" | "compression" | "rotateDurationMs" | "rotateBytes" | "syncIntervalMs" | "maxBacklogBytes"
+    >
+  > {
   /** Which files of each boat are kept; left out: all. */
   retention?: RetentionSettings;
   /** Program that archives files; see the retention's `archive`. */
@@ -129,15 +110,15 @@ export const CLOUD_DEFAULTS = {
  */
 export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const { log = silentLogger, clock = systemClock, dataDirectory, ports, journal } = options;
-  const settings = { ...CLOUD_DEFAULTS, ...options };
-  // What `reload` changes.
+  const settings = { ...CLOUD_DEFAULTS, ...options, ...journal };
+  // `reload` changes these members.
   const limits: CloudLimits = settings;
-  const instanceSettings = () => instanceSettingsOf(settings, journal);
+  const instanceSettings = (): InstanceSettings => settings;
   const stall = new StallDetector(log);
   const openReplica = replicasOf(settings, { clock, log });
-  // Instances and keepers need each other.
-  let keepers: Keepers | undefined = undefined;
-  const onFileEnded = (id: string) => keepers?.wake(id);
+  // Instances and fleetRetention need each other.
+  let fleetRetention: FleetRetention | undefined = undefined;
+  const onFileEnded = (id: string) => fleetRetention?.wake(id);
   const instances = await Instances.open({
     dataDirectory,
     settings: instanceSettings,
@@ -147,13 +128,13 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     log,
   });
   const scrub = new Scrub({ instances, bytesPerSecond: () => limits.scrubBytesPerSecond, clock, log });
-  keepers = keepersOf(journal, { instances, log, clock });
+  fleetRetention = fleetRetentionOf(journal, { instances, log, clock });
   const service = new CloudService({ instances, settings: instanceSettings, clock, log });
   const memory = new StreamMemory(options.streamMemoryBytes);
   const readers = new ReplicaReaders({ clock, stall, log, memory, limits: () => settings });
   const access = new Access(limits, { log, isOverTls: ports.kind === "single" });
   const connections = await openConnections(options, { most: CLOUD_DEFAULTS.mostConnections, clock });
-  const parts = { settings, connections, instances, keepers, service, readers, access, stall, clock, log };
+  const parts = { settings, connections, instances, fleetRetention, service, readers, access, stall, clock, log };
   let heartbeats = 0;
   const housekeeping = setInterval(() => {
     stall.run("housekeeping", () => instances.runHousekeeping());
@@ -164,15 +145,19 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     service.stop();
     await scrub.stop();
     await instances.stop();
-    await keepers?.stop();
+    await fleetRetention?.stop();
     stall.stop();
   };
   try {
-    if (keepers) await sweep(keepers, options, log);
+    if (fleetRetention) {
+      const { archiveStartTimeoutMs: archiveMs } = settings;
+      const isDone = await fleetRetention.sweep({ archiveMs, ...(options.signal && { signal: options.signal }) });
+      if (!isDone) log.info("journal files are still being archived", { waitedMs: archiveMs });
+    }
     const handler = (state: PortListenerState) => apiOf(parts, state);
     const listeners = await openListeners(ports, { dataDirectory, service, connections, handler, stall, clock, log });
-    keepers?.start();
-    instances.settle();
+    fleetRetention?.start();
+    instances.recover();
     scrub.start();
     let stopping: Promise<void> | undefined;
     return {
@@ -189,33 +174,6 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     await stopParts();
     throw error;
   }
-}
-
-/** Every setting is named: a spread would lose one that is renamed without an error. */
-function instanceSettingsOf(
-  limits: CloudLimits & { ringFrames: number },
-  journal: CloudRecordingOptions = {},
-): InstanceSettings {
-  const defaults = INSTANCE_DEFAULTS;
-  return {
-    rateLimit: limits.rateLimit,
-    rateBurst: limits.rateBurst,
-    maxLiveLagFrames: limits.maxLiveLagFrames,
-    copyRefuseMs: limits.copyRefuseMs,
-    maxInstances: limits.maxInstances,
-    brokerIdleTimeoutMs: limits.brokerIdleTimeoutMs,
-    maxIdleBrokers: limits.maxIdleBrokers,
-    deviceIdleTimeoutMs: limits.deviceIdleTimeoutMs,
-    ringFrames: limits.ringFrames,
-    blockBytes: journal.blockBytes ?? defaults.blockBytes,
-    compression: journal.compression ?? defaults.compression,
-    rotateDurationMs: journal.rotateDurationMs ?? defaults.rotateDurationMs,
-    rotateBytes: journal.rotateBytes ?? defaults.rotateBytes,
-    syncIntervalMs: journal.syncIntervalMs ?? defaults.syncIntervalMs,
-    maxBacklogBytes: journal.maxBacklogBytes ?? defaults.maxBacklogBytes,
-    holeGraceMs: defaults.holeGraceMs,
-    maxBlockBytes: defaults.maxBlockBytes,
-  };
 }
 
 /** Opens the replicas of boats. */
@@ -237,13 +195,13 @@ function replicasOf(
     });
 }
 
-/** The keepers of all boats' files; undefined where files are neither deleted nor archived. */
-function keepersOf(
+/** The fleetRetention of all boats' files; undefined where files are neither deleted nor archived. */
+function fleetRetentionOf(
   { retention, archiveCommand }: CloudRecordingOptions = {},
   { instances, clock, log }: { instances: Instances; clock: Clock; log: Logger },
-): Keepers | undefined {
+): FleetRetention | undefined {
   if (retention === undefined) return undefined;
-  return new Keepers({
+  return new FleetRetention({
     directories: () => instances,
     settings: retention,
     command: archiveCommand,
@@ -256,19 +214,12 @@ function keepersOf(
   });
 }
 
-/** Archives the files of earlier runs before boats are served, within the time limit. */
-async function sweep(keepers: Keepers, { journal = {}, signal }: CloudOptions, log: Logger): Promise<void> {
-  const { archiveStartTimeoutMs: archiveMs = CLOUD_DEFAULTS.archiveStartTimeoutMs } = journal;
-  const isDone = await keepers.sweep({ archiveMs, ...(signal && { signal }) });
-  if (!isDone) log.info("journal files are still being archived", { waitedMs: archiveMs });
-}
-
 /** The handler of HTTP requests. */
 function apiOf(
-  { settings, instances, keepers, readers, access, stall, connections, log }: {
+  { settings, instances, fleetRetention, readers, access, stall, connections, log }: {
     settings: { maxBodyBytes: number; bodyTimeoutMs: number };
     instances: Instances;
-    keepers: Keepers | undefined;
+    fleetRetention: FleetRetention | undefined;
     readers: ReplicaReaders;
     access: Access;
     stall: StallDetector;
@@ -285,15 +236,12 @@ function apiOf(
     connections,
     version: VERSION,
     certificates: listeners.certificates,
-    archiveFailures: (id) => keepers?.status(id)?.archiveFailures ?? 0,
+    archiveFailures: (id) => fleetRetention?.status(id)?.archiveFailures ?? 0,
   });
   const health = () =>
     evaluateCloudHealth({
       instances,
-      recordings: countRecordings(instances),
-      damaged: countDamaged(instances),
-      unarchived: countUnarchived(instances, keepers),
-      ...countRefused(instances),
+      archiveFailed: (id) => (fleetRetention?.status(id)?.failed ?? 0) > 0,
       others: listeners.health(),
     });
   const routes = cloudRoutes({ instances, readers, metrics, health, server: { name: TITLE, version: VERSION } });

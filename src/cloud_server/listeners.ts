@@ -124,7 +124,7 @@ async function openInsecure(
     const clients = opened.add(
       await listen(http, { ...parts, handler: parts.handler({ health: () => ({}), certificates: () => [] }) }),
     );
-    log.warn("boats are let in without certificates", { address: boats.address.hostname });
+    log.warn("boats accepted without certificates", { address: boats.address.hostname });
     return listenersOf(server, { grpc: boats, http: clients, opened, check: () => {} });
   } catch (error) {
     await opened.stop();
@@ -145,9 +145,9 @@ async function openSecure(
     const tls = opened.add(await openCertificate(ports, parts));
     const server = await serverOf(logRefusals(boats.identify, log), parts);
     opened.add({ stop: () => server.stop({ graceMs: 0 }) });
-    opened.add({ stop: boats.follow(() => service.recheck(boats.isLetIn)) });
+    opened.add({ stop: boats.follow(() => service.recheck(boats.isAllowed)) });
     const accept = (socket: Duplex, connection: Connection) => {
-      boats.meet(socket);
+      boats.register(socket);
       if (!(socket instanceof TLSSocket && socket.authorized)) connection.closeIfCrowded();
       server.accept(socket, connection.begin);
     };
@@ -195,8 +195,7 @@ async function serverOf(
   identify: (credentials: Credentials) => string,
   { service, log }: PortListenerParts,
 ): Promise<ReplicationServer> {
-  const onFault = (error: unknown) =>
-    log.error("a call of a boat failed by a fault of the server", { error: errorText(error) });
+  const onFault = (error: unknown) => log.error("boat call failed", { error: errorText(error) });
   return await ReplicationServer.create({ service, identify, onFault });
 }
 

@@ -1,5 +1,5 @@
 /**
- * The cloud server, put together.
+ * The cloud server: connects all parts.
  *
  * @module
  */

@@ -4,7 +4,7 @@ import type { Message } from "../frame/mod.ts";
 import { type BusCounts, epochWordOf, type Journal, type SeqRange, type SequenceState } from "../journal/mod.ts";
 import type { FrameArchive, SessionLimits, Slot } from "../stream/mod.ts";
 import { Feed } from "./feed.ts";
-import { EpochChanges, type EpochListener, type Numbers, StoredNumbers, VolatileNumbers } from "./numbers.ts";
+import { EpochChanges, type EpochListener, type Numbers, openStoredNumbers, volatileNumbers } from "./numbers.ts";
 import { openRecording, type RecordingOptions } from "./recording.ts";
 
 /** What a boat stores. */
@@ -75,8 +75,8 @@ export class BoatFeed {
       await openRecording(options.journal, { broker, counts, changes, clock, log });
     const numbers: Numbers = journal ??
       (directory === undefined
-        ? new VolatileNumbers(broker, changes)
-        : await StoredNumbers.open(directory, { changes, clock, log }));
+        ? volatileNumbers(broker, changes)
+        : await openStoredNumbers(directory, { changes, clock, log }));
     broker.startEpoch(numbers.firstSeq);
     const archive = journal && archiveOf(journal);
     const sessions = { limits, slots, epoch: numbers.epoch.toHex(), directory, journal };
@@ -139,7 +139,7 @@ function archiveOf(journal: Journal): FrameArchive {
     },
     get isRecording(): boolean {
       // While the file system is away, unreadable frames may still exist.
-      return journal.state.kind === "recording" || journal.isAway;
+      return journal.state.kind === "recording" || journal.isUnmounted;
     },
     get uncleanRange(): SeqRange | undefined {
       return journal.uncleanRange;

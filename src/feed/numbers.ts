@@ -48,78 +48,44 @@ export class EpochChanges {
   }
 }
 
-/** Numbers of a boat without recording but with a state directory: they continue after a restart. */
-export class StoredNumbers implements Numbers {
-  /** It is unknown which of the missing numbers had a frame: they count as lost, not as skipped. */
-  readonly skipped = undefined;
-  readonly #store: SequenceStore;
-
-  private constructor(store: SequenceStore) {
-    this.#store = store;
-  }
-
-  /** Continues after the last number on disk. */
-  static async open(
-    stateDirectory: string,
-    { changes, clock, log }: { changes: EpochChanges; clock: Clock; log: Logger },
-  ): Promise<StoredNumbers> {
-    const file = new AtomicFile(stateDirectory, { name: HEAD_FILE });
-    return new StoredNumbers(
-      await SequenceStore.open({ file, clock, log, onNewEpoch: (epoch) => changes.begin(epoch) }),
-    );
-  }
-
-  get firstSeq(): number {
-    return this.#store.start.first;
-  }
-
-  get epoch(): Uint8Array<ArrayBuffer> {
-    return this.#store.epoch;
-  }
-
-  get numbers(): SequenceState {
-    return this.#store.state;
-  }
-
-  next(): number {
-    return this.#store.next();
-  }
-
-  newEpoch(reason: string): void {
-    this.#store.newEpoch(reason);
-  }
-
-  async close(): Promise<void> {
-    await this.#store.close();
-  }
+/** Numbers of a boat without recording but with a state directory: they continue after the last number on disk. */
+export async function openStoredNumbers(
+  stateDirectory: string,
+  { changes, clock, log }: { changes: EpochChanges; clock: Clock; log: Logger },
+): Promise<Numbers> {
+  const file = new AtomicFile(stateDirectory, { name: HEAD_FILE });
+  const store = await SequenceStore.open({ file, clock, log, onNewEpoch: (epoch) => changes.begin(epoch) });
+  return {
+    firstSeq: store.start.first,
+    // It is unknown which of the missing numbers had a frame: they count as lost, not as skipped.
+    skipped: undefined,
+    get epoch() {
+      return store.epoch;
+    },
+    get numbers() {
+      return store.state;
+    },
+    next: () => store.next(),
+    newEpoch: (reason) => store.newEpoch(reason),
+    close: () => store.close(),
+  };
 }
 
 /** Numbers of a boat without a state directory: each start begins a new epoch. */
-export class VolatileNumbers implements Numbers {
-  readonly firstSeq = 1;
-  readonly skipped = undefined;
-  readonly numbers = undefined;
-  readonly #broker: Broker;
-  readonly #changes: EpochChanges;
-  #epoch = crypto.getRandomValues(new Uint8Array(EPOCH_BYTES));
-
-  constructor(broker: Broker, changes: EpochChanges) {
-    this.#broker = broker;
-    this.#changes = changes;
-  }
-
-  get epoch(): Uint8Array<ArrayBuffer> {
-    return this.#epoch;
-  }
-
-  next(): number {
-    return this.#broker.head + 1;
-  }
-
-  newEpoch(_reason: string): void {
-    this.#epoch = crypto.getRandomValues(new Uint8Array(EPOCH_BYTES));
-    this.#changes.begin(this.#epoch);
-  }
-
-  async close(): Promise<void> {}
+export function volatileNumbers(broker: Broker, changes: EpochChanges): Numbers {
+  let epoch = crypto.getRandomValues(new Uint8Array(EPOCH_BYTES));
+  return {
+    firstSeq: 1,
+    skipped: undefined,
+    numbers: undefined,
+    get epoch() {
+      return epoch;
+    },
+    next: () => broker.head + 1,
+    newEpoch: () => {
+      epoch = crypto.getRandomValues(new Uint8Array(EPOCH_BYTES));
+      changes.begin(epoch);
+    },
+    close: () => Promise.resolve(),
+  };
 }

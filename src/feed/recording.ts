@@ -36,7 +36,7 @@ export interface RecordingOptions {
    *
    * @internal
    */
-  lookEveryMs?: number;
+  checkIntervalMs?: number;
   /**
    * Sequence numbers reserved on disk at once; for tests.
    *

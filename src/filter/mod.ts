@@ -4,6 +4,5 @@
  *
  * @module
  */
-export * from "./bounded.ts";
 export * from "./compile.ts";
 export * from "./filter.ts";

@@ -7,6 +7,4 @@
 export * from "./can_id.ts";
 export * from "./device.ts";
 export * from "./frame.ts";
-export * from "./message.ts";
 export * from "./name.ts";
-export * from "./stored_frame.ts";

@@ -18,5 +18,17 @@ class ApiTexts extends z.core.$ZodRegistry<ApiText> {
   }
 }
 
-/** Texts of all schemas: `schema.clone().register(apiText, {…})`. */
+/** Texts of all schemas. */
 export const apiText: ApiTexts = new ApiTexts();
+
+/** A copy of a schema with a description, or further members, in the API description. */
+export function described<T extends z.ZodType>(schema: T, text: string | ApiText): T {
+  const copy = schema.clone();
+  apiText.add(copy, typeof text === "string" ? { description: text } : text);
+  return copy;
+}
+
+/** An object schema with a name in the API description. */
+export function named<T extends z.core.$ZodLooseShape>(refId: string, shape: T): z.ZodObject<T, z.core.$strip> {
+  return described(z.object(shape), { refId });
+}

@@ -2,12 +2,9 @@ import { apiText } from "./api_text.ts";
 import { z } from "zod";
 import { parseDuration } from "../base/mod.ts";
 import { boundFilter, type Filter, FilterError, MAX_FILTER_ENTRIES } from "../filter/mod.ts";
-import { boundedList, MAX_LIST_ENTRIES } from "./bounded_list.ts";
+import { boundedList, MAX_DEVICE_INSTANCE, MAX_LIST_ENTRIES, MAX_UINT32, NAME_PATTERN } from "./params.ts";
 import { ApiError } from "./reply.ts";
 
-const MAX_UINT32 = 0xffff_ffff;
-const MAX_DEVICE_INSTANCE = 252;
-const NAME_PATTERN = /^(0[xX])?[0-9a-fA-F]{1,16}$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 const pgns = boundedList(z.int().min(0).max(MAX_UINT32)).nullish();

@@ -10,10 +10,6 @@
  */
 export * from "./auth.ts";
 export * from "./boat_routes.ts";
-export * from "./cloud/health.ts";
-export { CloudMetrics, type CloudMetricSources } from "./cloud/metrics.ts";
-export { type ReaderOptions, ReplicaReaders } from "./cloud/replica_readers.ts";
-export * from "./cloud/routes.ts";
 export * from "./reads.ts";
 export { ApiError, problem, textOf } from "./reply.ts";
 export * from "./routes.ts";

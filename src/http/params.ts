@@ -1,14 +1,38 @@
 import { apiText } from "./api_text.ts";
 import { z } from "zod";
 import { boundFilter, type Filter, FilterError } from "../filter/mod.ts";
-import { boundedList } from "./bounded_list.ts";
 import { badParameter } from "./reply.ts";
 
 /** An unchecked query: every parameter is a list, in the order given. */
 type RawQuery = Record<string, string[]>;
 
-const MAX_UINT32 = 0xffff_ffff;
-const MAX_DEVICE_INSTANCE = 252;
+/** Highest value of a PGN parameter. */
+export const MAX_UINT32 = 0xffff_ffff;
+/** Highest device instance. */
+export const MAX_DEVICE_INSTANCE = 252;
+
+/** Maximum entries of a list in a request. */
+export const MAX_LIST_ENTRIES = 256;
+
+/**
+ * A list of at most `max` entries. Checking is cheap for hostile input: a longer list is refused before its entries are
+ * checked, and only the first invalid entry is reported.
+ */
+export function boundedList<T extends z.ZodType>(
+  item: T,
+  { min = 0, max = MAX_LIST_ENTRIES }: { min?: number; max?: number } = {},
+) {
+  return z.preprocess((value: z.input<T>[], context) => {
+    // The value is still unchecked, whatever its type says.
+    if (!Array.isArray(value)) return value;
+    if (value.length > max) {
+      context.addIssue({ code: "custom", message: `expected at most ${max} entries, got ${value.length}` });
+      return z.NEVER;
+    }
+    const invalidAt = value.findIndex((each) => !item.safeParse(each).success);
+    return invalidAt < 0 ? value : value.slice(0, invalidAt + 1);
+  }, z.array(item).min(min).max(max));
+}
 
 /** An unsigned decimal integer; `hint` is added to the error if the value has a comma. */
 export function uint(maximum: number, hint = ": for several, repeat the parameter") {
@@ -22,7 +46,8 @@ export function uint(maximum: number, hint = ": for several, repeat the paramete
     .clone().register(apiText, { type: "integer", minimum: 0, maximum });
 }
 
-const NAME_PATTERN = /^(0[xX])?[0-9a-fA-F]{1,16}$/;
+/** A NAME in hex. */
+export const NAME_PATTERN = /^(0[xX])?[0-9a-fA-F]{1,16}$/;
 const nameText = z.string().refine((text) => NAME_PATTERN.test(text), {
   error: (issue) => `expected a NAME of 1 to 16 hex digits, got "${issue.input}"`,
 }).clone().register(apiText, { pattern: NAME_PATTERN.source, example: "0x00a1b2c3d4e5f607" });
@@ -91,10 +116,7 @@ export function readQuery<T extends z.ZodObject>(url: URL, schema: T): z.output<
     if (known.includes(key)) raw[key] = url.searchParams.getAll(key);
     else if (known.length > 0 && key !== "") throw badParameter(key, `unknown: expected one of ${known.join(", ")}`);
   }
-  const result = schema.safeParse(raw);
-  if (result.success) return result.data;
-  const issue = result.error.issues[0];
-  throw badParameter(String(issue?.path[0]), issue?.message ?? "invalid value");
+  return check(raw, { schema, where: "Query" });
 }
 
 /**
@@ -103,10 +125,17 @@ export function readQuery<T extends z.ZodObject>(url: URL, schema: T): z.output<
  * @throws {ApiError} 400 naming the part
  */
 export function readParts<T extends z.ZodObject>(parts: Record<string, string>, schema: T): z.output<T> {
-  const result = schema.safeParse(parts);
+  return check(parts, { schema, where: "Path" });
+}
+
+function check<T extends z.ZodObject>(
+  raw: unknown,
+  { schema, where }: { schema: T; where: "Query" | "Path" },
+): z.output<T> {
+  const result = schema.safeParse(raw);
   if (result.success) return result.data;
   const issue = result.error.issues[0];
-  throw badParameter(String(issue?.path[0]), issue?.message ?? "invalid value", { where: "Path" });
+  throw badParameter(String(issue?.path[0]), issue?.message ?? "invalid value", { where });
 }
 
 /**

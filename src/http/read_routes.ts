@@ -1,11 +1,10 @@
 import { z } from "zod";
 import type { Caller } from "./auth.ts";
-import type { HistorySource } from "./history/history.ts";
-import { historyRow } from "./history/route.ts";
+import { historyRow, type HistorySource } from "./history/history.ts";
 import { decodedQuery, devicesQuery, eventsQuery, filterOf, filterQuery, streamQuery } from "./params.ts";
 import { listDevices, listValues } from "./reads.ts";
 import { json, jsonList } from "./reply.ts";
-import { admitStream, type StreamAdmission } from "./capacity.ts";
+import { admitStream, type StreamAdmission } from "./streams/client_queue.ts";
 import { route, type RouteTable } from "./routes.ts";
 import { decodedValuesSchema, labelledDeviceSchema, PROBLEM, streamSchema, valuesSchema } from "./schemas.ts";
 import { SEND_DISABLED, type SendApi, sendFromSocket } from "./send/routes.ts";

@@ -1,34 +1,21 @@
+import type { z } from "zod";
 import type { Broker, Decoder, Value } from "../broker/mod.ts";
 import { type Device, formatHex, formatName, formatTimeUs } from "../frame/mod.ts";
 import type { Filter } from "../filter/mod.ts";
 import { type Decoded, type Labels, labelsOfPayload, manufacturerName } from "../pgn/mod.ts";
 import { openFilter } from "../stream/mod.ts";
+import type { decodedValuesSchema } from "./schemas.ts";
 
-/** Last values of one device, as `GET /values` shows them. */
-export interface DeviceValues {
-  /** NAME, hex; empty while unknown. */
-  name: string;
-  src: number;
-  /** Only if the server has more than one bus. */
-  bus?: string;
-  manufacturer?: string;
-  model_id?: string;
-  values: DeviceValue[];
-}
+type ShownValues = z.infer<typeof decodedValuesSchema>;
 
 /** The newest frame of a device and PGN. */
-export interface DeviceValue {
-  pgn: number;
-  /** Name of the message; only if values are decoded and the PGN is known. */
-  description?: string;
-  ts: string;
-  data: string;
-  seq: number;
-  /** Only if values are decoded and the payload is known. */
+export type DeviceValue = Omit<ShownValues["values"][number], "decoded" | "labels"> & {
   decoded?: Decoded;
-  /** Meanings of enumeration values, only on request. */
   labels?: Labels;
-}
+};
+
+/** Last values of one device. */
+export type DeviceValues = Omit<ShownValues, "values"> & { values: DeviceValue[] };
 
 /** A device with the labels of its codes. */
 export type LabelledDevice = Device & { labels?: Labels };

@@ -34,9 +34,12 @@ export function badParameter(
   return new ApiError(400, `${where} parameter "${parameter}": ${reason}`, { members: { parameter } });
 }
 
-/** 503 with a Retry-After in seconds. */
-export function overloaded(detail: string, retryAfterS: number): ApiError {
-  return new ApiError(503, detail, { headers: { "Retry-After": String(retryAfterS) } });
+/** Retry-After of a 503, seconds. */
+export const RETRY_AFTER_S = 5;
+
+/** 503 with Retry-After. */
+export function overloaded(detail: string): ApiError {
+  return new ApiError(503, detail, { headers: { "Retry-After": String(RETRY_AFTER_S) } });
 }
 
 const texts = new WeakMap<Response, string>();

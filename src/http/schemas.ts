@@ -1,7 +1,7 @@
-import { apiText } from "./api_text.ts";
+import { apiText, described, named } from "./api_text.ts";
 import { z } from "zod";
 
-const time = z.string().clone().register(apiText, { format: "date-time" });
+const time = described(z.string(), { format: "date-time" });
 const count = z.int();
 
 const FIELD_TYPES =
@@ -11,18 +11,19 @@ const FIELD_TYPES =
   "group: a list of objects";
 
 /** Fields of a payload by name: numbers, texts, nulls, and lists and objects of them. */
-const decodedSchema = z.record(z.string(), z.unknown()).clone().register(apiText, {
-  description: "Fields of the payload by name, as listed by /pgns/{pgn}; left out if the payload is unknown",
-});
+const decodedSchema = described(
+  z.record(z.string(), z.unknown()),
+  "Fields of the payload by name, as listed by /pgns/{pgn}; left out if the payload is unknown",
+);
 
-const codeLabelsSchema = z.record(z.string(), z.unknown()).clone().register(apiText, {
-  description:
-    "Only with labels=true: labels of the enumeration values by field name, in the same structure of lists and " +
+const codeLabelsSchema = described(
+  z.record(z.string(), z.unknown()),
+  "Only with labels=true: labels of the enumeration values by field name, in the same structure of lists and " +
     "objects; left out if none is known",
-});
+);
 
 /** A frame in streams and histories. */
-export const frameSchema = z.object({
+export const frameSchema = named("Frame", {
   seq: count,
   ts: time,
   prio: z.int().min(0).max(7),
@@ -33,7 +34,7 @@ export const frameSchema = z.object({
   data: z.string(),
   decoded: decodedSchema.optional(),
   labels: codeLabelsSchema.optional(),
-}).clone().register(apiText, { refId: "Frame" });
+});
 
 const deviceMembers = {
   src: z.int().min(0).max(253),
@@ -57,11 +58,10 @@ const deviceMembers = {
 };
 
 /** Entry of the device table. */
-export const deviceSchema = z.object(deviceMembers).clone().register(apiText, { refId: "Device" });
+export const deviceSchema = named("Device", deviceMembers);
 
 /** Entry of the device table with the labels of its codes. */
-export const labelledDeviceSchema = z.object({ ...deviceMembers, labels: codeLabelsSchema.optional() }).clone()
-  .register(apiText, { refId: "LabelledDevice" });
+export const labelledDeviceSchema = named("LabelledDevice", { ...deviceMembers, labels: codeLabelsSchema.optional() });
 
 const valueSchema = z.object({ pgn: count, ts: time, data: z.string(), seq: count });
 const deviceOfValues = {
@@ -73,12 +73,10 @@ const deviceOfValues = {
 };
 
 /** Last values of one device. */
-export const valuesSchema = z.object({ ...deviceOfValues, values: z.array(valueSchema) }).clone().register(apiText, {
-  refId: "DeviceValues",
-});
+export const valuesSchema = named("DeviceValues", { ...deviceOfValues, values: z.array(valueSchema) });
 
 /** Last values of one device, decoded. */
-export const decodedValuesSchema = z.object({
+export const decodedValuesSchema = named("DecodedDeviceValues", {
   ...deviceOfValues,
   values: z.array(
     valueSchema.extend({
@@ -87,100 +85,82 @@ export const decodedValuesSchema = z.object({
       labels: codeLabelsSchema.optional(),
     }),
   ),
-}).clone().register(apiText, { refId: "DecodedDeviceValues" });
+});
 
 const pgnHead = {
   pgn: count,
   description: z.string(),
   framing: z.enum(["single", "fast", "either"]),
-  interval_ms: count.optional().clone().register(apiText, {
-    description: "Transmission interval of a device, milliseconds",
-  }),
+  interval_ms: described(count.optional(), "Transmission interval of a device, milliseconds"),
 };
 
 /** A PGN in the list of all. */
-export const pgnSummarySchema = z.object({
+export const pgnSummarySchema = named("PgnSummary", {
   ...pgnHead,
-  layouts: count.clone().register(apiText, { description: "Number of layouts" }),
-}).clone().register(apiText, { refId: "PgnSummary" });
+  layouts: described(count, "Number of layouts"),
+});
 
 const labelsSchema = z.record(z.string(), z.string());
 
 const fieldSchema = z.object({
   name: z.string(),
-  type: z.string().clone().register(apiText, { description: FIELD_TYPES }),
+  type: described(z.string(), FIELD_TYPES),
   unit: z.string().optional(),
-  bits: count.optional().clone().register(apiText, {
-    description: "Width of one value; left out if it depends on the payload",
-  }),
+  bits: described(count.optional(), "Width of one value; left out if it depends on the payload"),
   min: z.number().optional(),
   max: z.number().optional(),
-  resolution: z.number().optional().clone().register(apiText, { description: "Step between two values; default 1" }),
-  labels: labelsSchema.optional().clone().register(apiText, { description: "Labels by raw value" }),
-  by: z.string().optional().clone().register(apiText, {
-    description: "Field whose value determines the type of this one",
-  }),
-  labels_by: z.record(z.string(), labelsSchema).optional().clone().register(apiText, {
-    description: "Labels by raw value of `by`",
-  }),
-  bit_labels: labelsSchema.optional().clone().register(apiText, {
-    description: "Labels of the bits of a number, by bit position from 0",
-  }),
-  key_units: labelsSchema.optional().clone().register(apiText, {
-    description: "For a key: units of the values that follow, by raw value of the key",
-  }),
-  tolerance: z.number().optional().clone().register(apiText, { description: "Smaller changes are not significant" }),
-  repeat: count.optional().clone().register(apiText, { description: "The value is a list of this length" }),
+  resolution: described(z.number().optional(), "Step between two values; default 1"),
+  labels: described(labelsSchema.optional(), "Labels by raw value"),
+  by: described(z.string().optional(), "Field whose value determines the type of this one"),
+  labels_by: described(z.record(z.string(), labelsSchema).optional(), "Labels by raw value of `by`"),
+  bit_labels: described(labelsSchema.optional(), "Labels of the bits of a number, by bit position from 0"),
+  key_units: described(labelsSchema.optional(), "For a key: units of the values that follow, by raw value of the key"),
+  tolerance: described(z.number().optional(), "Smaller changes are not significant"),
+  repeat: described(count.optional(), "The value is a list of this length"),
 });
 
 const groupSchema = z.object({
   name: z.string(),
   type: z.literal("group"),
-  count: z.string().optional().clone().register(apiText, { description: "Field with the number of repetitions" }),
+  count: described(z.string().optional(), "Field with the number of repetitions"),
   fields: z.array(fieldSchema),
 });
 
 const matchSchema = z.object({
   name: z.string().optional(),
-  bit: count.clone().register(apiText, { description: "Offset of the first bit in the payload" }),
+  bit: described(count, "Offset of the first bit in the payload"),
   bits: count,
   value: count,
   label: z.string().optional(),
 });
 
 /** Data of `event: dropped`: frames that the stream leaves out. */
-const droppedSchema = z.object({
+const droppedSchema = named("DroppedFrames", {
   from_seq: count,
   to_seq: count,
-  count: count.nullable().clone().register(apiText, {
-    description: "Number of missing frames in the range; null with reason restart: unknown",
-  }),
-  backfill: z.boolean().optional().clone().register(apiText, {
-    description: "The boat has not sent them to the cloud yet; they can be read later",
-  }),
-  reason: z.string().optional().clone().register(apiText, {
-    description:
-      "Why the frames are lost. In the stream of a session, restart: the server crashed, and frames with these " +
+  count: described(count.nullable(), "Number of missing frames in the range; null with reason restart: unknown"),
+  backfill: described(z.boolean().optional(), "The boat has not sent them to the cloud yet; they can be read later"),
+  reason: described(
+    z.string().optional(),
+    "Why the frames are lost. In the stream of a session, restart: the server crashed, and frames with these " +
       "numbers, including frames that this client had received, were not synced to disk",
-  }),
-}).clone().register(apiText, { refId: "DroppedFrames" });
+  ),
+});
 
 /** Data of the events of a stream: frames, and `event: dropped`. */
 export const streamSchema = z.union([frameSchema, droppedSchema]);
 
 /** Description of a PGN. */
-export const pgnSchema = z.object({
+export const pgnSchema = named("Pgn", {
   ...pgnHead,
   layouts: z.array(z.object({
     id: z.string(),
     description: z.string(),
-    matches: z.array(matchSchema).optional().clone().register(apiText, {
-      description: "Values that identify a payload of this layout",
-    }),
-    complete: z.boolean().clone().register(apiText, { description: "All fields and widths are known" }),
+    matches: described(z.array(matchSchema).optional(), "Values that identify a payload of this layout"),
+    complete: described(z.boolean(), "All fields and widths are known"),
     fields: z.array(z.union([groupSchema, fieldSchema])),
   })).clone().register(apiText, { description: "In matching order: the first matching layout describes a payload" }),
-}).clone().register(apiText, { refId: "Pgn" });
+});
 
 /** Health of a server or component. */
 export const statusSchema = z.enum(["ok", "degraded", "unhealthy"]);
@@ -195,7 +175,7 @@ export type ComponentHealth = z.infer<typeof componentSchema>;
 export const componentsSchema = z.record(z.string(), componentSchema);
 
 /** Body of the health endpoints. */
-export const healthSchema = z.object({
+export const healthSchema = named("Health", {
   status: statusSchema,
   broker: z.object({
     status: statusSchema,
@@ -215,22 +195,20 @@ export const healthSchema = z.object({
     last_ack: time.nullable(),
   }).optional().clone().register(apiText, { description: "Left out without replication" }),
   components: componentsSchema,
-}).clone().register(apiText, { refId: "Health" });
+});
 /** Its type. */
 export type Health = z.infer<typeof healthSchema>;
 
 /** An error, RFC 9457. */
-export const problemSchema = z.object({
+export const problemSchema = named("Problem", {
   type: z.string(),
   title: z.string(),
   status: z.int(),
   detail: z.string(),
-  parameter: z.string().optional().clone().register(apiText, { description: "Invalid parameter" }),
-  field: z.string().optional().clone().register(apiText, { description: "Invalid field of the body" }),
-  oldest_seq: count.optional().clone().register(apiText, {
-    description: "First number that can still be read, after the client fell behind",
-  }),
-}).clone().register(apiText, { refId: "Problem" });
+  parameter: described(z.string().optional(), "Invalid parameter"),
+  field: described(z.string().optional(), "Invalid field of the body"),
+  oldest_seq: described(count.optional(), "First number that can still be read, after the client fell behind"),
+});
 
 /** Entry for an error in a route's replies. */
 export const PROBLEM = ["application/problem+json", problemSchema] as const;

@@ -1,8 +1,8 @@
 /**
  * Integrations of the boat: alerts by webhook, frames to MQTT, announcement by mDNS, state to systemd.
  *
- * None of them holds the broker up: MQTT has a bounded buffer whose drops it publishes, alerts compare buses, devices
- * and health once a second with what was reported last.
+ * None of them blocks the broker: MQTT has a bounded queue and publishes what it drops; alerts compare buses, devices and
+ * health with the last reported state once a second.
  *
  * @module
  */

@@ -1,15 +1,15 @@
 /**
- * What is wrong with bytes that should be a journal's.
+ * Why bytes cannot be read as a journal.
  *
- * - `file-header`: no magic number, or cut short
- * - `version`, `block-size`, `compression`: the file header names one that is not known, or a size that is not allowed
- * - `compressed`: not to be decompressed to exactly one block
- * - `size`: a block has not the size that the file names
- * - `checksum`: a block's CRC-32C does not fit its bytes
- * - `device-table`: the table or one of its entries leaves its region
- * - `frame-count`: more frames than the block has room for
- * - `frame`: a frame leaves the region of frames, or a varint does not end
- * - `time`, `sequence`: a number above what JavaScript holds exactly
+ * - `file-header`: no magic number, or truncated
+ * - `version`, `block-size`, `compression`: the file header has an unknown version or compression, or an invalid block size
+ * - `compressed`: the data does not decompress to exactly one block
+ * - `size`: the size of a block differs from the one in the file header
+ * - `checksum`: the CRC-32C of a block is wrong
+ * - `device-table`: the table or one of its entries exceeds its region
+ * - `frame-count`: more frames than fit into the block
+ * - `frame`: a frame exceeds the frame region, or a varint is not terminated
+ * - `time`, `sequence`: a number that JavaScript cannot represent exactly
  */
 export type BlockErrorReason =
   | "file-header"
@@ -25,21 +25,21 @@ export type BlockErrorReason =
   | "time"
   | "sequence";
 
-/** Bytes that cannot be read as a journal's; nothing else is thrown for whatever a file holds. */
+/** Bytes that cannot be read as a journal. Readers throw no other error for the content of a file. */
 export class BlockError extends Error {
-  /** The same for all of them. */
+  /** `BlockError`. */
   override readonly name = "BlockError";
-  /** What is wrong, for programs. */
+  /** Cause, for programs. */
   readonly reason: BlockErrorReason;
 
-  /** `message` says it for people, with the values that were found. */
+  /** Creates an error. The message is for people, and contains the values that were found. */
   constructor(reason: BlockErrorReason, message: string) {
     super(message);
     this.reason = reason;
   }
 }
 
-/** A message that fits into no block of this size. */
+/** A message is too large for any block of the configured size. */
 export class OversizedMessageError extends Error {
   override readonly name = "OversizedMessageError";
 }

@@ -6,9 +6,9 @@ import { DEFAULT_PREFIX } from "./file/name.ts";
 import type { WriteFigures } from "./writer/file_sequence.ts";
 import { FormerEpochs, type FormerRecording } from "./index/former_epochs.ts";
 import { JournalIndex } from "./index/journal_index.ts";
-import type { KeeperStatus } from "./keeper/directory_keeper.ts";
-import { Keeper } from "./keeper/keeper.ts";
-import type { RetentionSettings } from "./keeper/retention.ts";
+import type { RetentionStatus } from "./retention/directory_retention.ts";
+import { JournalRetention } from "./retention/journal_retention.ts";
+import type { RetentionSettings } from "./retention/plan.ts";
 import { type JournalState, JournalWriter, type JournalWriterOptions } from "./writer/journal_writer.ts";
 import { recover } from "./wal/recovery.ts";
 import type { SeqRange } from "./sequence/sequence_start.ts";
@@ -30,8 +30,8 @@ export interface JournalOptions extends
   archiveCommand?: string | undefined;
   /** Id of the instance (boat), passed to that program; default the prefix. */
   instanceId?: string | undefined;
-  /** Interval of retention and archiving, milliseconds; see {@linkcode KeeperOptions}. */
-  lookEveryMs?: number | undefined;
+  /** Interval of retention and archiving, milliseconds; default 5 minutes. */
+  checkIntervalMs?: number | undefined;
   /** Numbers reserved on disk at once; for tests. */
   reserve?: number;
   /** Called before the first number of a new epoch, which begins if no more numbers can be reserved on disk. */
@@ -45,24 +45,24 @@ interface Parts {
   numbers: SequenceStore;
   digests: WindowDigests;
   former: FormerEpochs;
-  keeper: Keeper | undefined;
+  retention: JournalRetention | undefined;
 }
 
 /** Retention and archiving for the directory, if configured. */
-function keeperOf(
+function retentionOf(
   options: JournalOptions,
   { writer, index, guard }: { writer: JournalWriter; index: JournalIndex; guard: DirectoryGuard },
-): Keeper | undefined {
-  const { directory, retention, archiveCommand, instanceId, lookEveryMs, prefix = DEFAULT_PREFIX, log, clock } =
+): JournalRetention | undefined {
+  const { directory, retention, archiveCommand, instanceId, checkIntervalMs, prefix = DEFAULT_PREFIX, log, clock } =
     options;
   if (retention === undefined) return undefined;
-  return new Keeper({
+  return new JournalRetention({
     directory,
     settings: retention,
     command: archiveCommand,
     instanceId: instanceId ?? prefix,
-    lookEveryMs,
-    isAway: () => guard.looksAway(),
+    checkIntervalMs,
+    isUnmounted: () => guard.checkUnmounted(),
     isOpen: (name) => name === writer.openName,
     isReadable: (name) => index.has(name),
     onPause: (isPaused) => writer.pause(isPaused),
@@ -77,23 +77,17 @@ function keeperOf(
  * and recovers from a crash when it is opened.
  */
 export class Journal {
-  /** What is on disk, and what is about to be. */
+  /** Index of all frames, including those that are not in a file yet. */
   readonly index: JournalIndex;
-  readonly #keeper: Keeper | undefined;
-  readonly #guard: DirectoryGuard;
   readonly #writer: JournalWriter;
   readonly #numbers: SequenceStore;
-  readonly #digests: WindowDigests;
-  readonly #former: FormerEpochs;
+  readonly #parts: Parts;
 
   private constructor(parts: Parts) {
     this.index = parts.index;
-    this.#keeper = parts.keeper;
-    this.#guard = parts.guard;
     this.#writer = parts.writer;
     this.#numbers = parts.numbers;
-    this.#digests = parts.digests;
-    this.#former = parts.former;
+    this.#parts = parts;
   }
 
   /**
@@ -103,15 +97,16 @@ export class Journal {
    */
   static async open(options: JournalOptions): Promise<Journal> {
     const { directory, stateDirectory, log, clock, reserve } = options;
+    // Set below: the callbacks need them.
     const late: { index?: JournalIndex; writer?: JournalWriter } = {};
-    const guard = await DirectoryGuard.take(directory, { log, onReturn: async () => await late.index?.rescan() });
+    const guard = await DirectoryGuard.open(directory, { log, onReturn: async () => await late.index?.rescan() });
     try {
       const recovered = await recover(options);
       const pending = recovered.pending.map(({ bytes }) => bytes);
       const index = late.index = await JournalIndex.open(directory, {
         log,
         unwritten: () => late.writer?.unwritten() ?? pending,
-        isAway: () => guard.looksAway(),
+        isUnmounted: () => guard.checkUnmounted(),
       });
       const numbers = await SequenceStore.open({
         file: new AtomicFile(stateDirectory, { name: HEAD_FILE }),
@@ -135,12 +130,12 @@ export class Journal {
         pending: recovered.pending,
         checkDirectory: () => guard.check(),
         onWritten: (block) => index.noteWritten(block),
-        onEnded: () => keeper?.wake(),
+        onEnded: () => retention?.wake(),
       });
-      const keeper = keeperOf(options, { writer, index, guard });
-      keeper?.start();
+      const retention = retentionOf(options, { writer, index, guard });
+      retention?.start();
       const former = new FormerEpochs(index, { prefix: options.prefix ?? DEFAULT_PREFIX });
-      return new Journal({ index, guard, writer, numbers, digests, former, keeper });
+      return new Journal({ index, guard, writer, numbers, digests, former, retention });
     } catch (error) {
       guard.close();
       throw error;
@@ -162,22 +157,22 @@ export class Journal {
     return this.#numbers.skipped;
   }
 
-  /** Numbers after the last recorded one that a run without an orderly end may have given out; see the sequence store. */
+  /** Numbers after the last recorded one that a run without an orderly shutdown may have assigned; see the sequence store. */
   get uncleanRange(): SeqRange | undefined {
     return this.#numbers.uncleanRange;
   }
 
   /** Problems with the recording as text: missing or unreadable parts, each with its file or directory. */
   get damage(): readonly string[] {
-    const { path, removals } = this.#guard;
+    const { path, removals } = this.#parts.guard;
     if (removals === 0) return this.index.damage;
     const removed = `journal directory "${path}" was removed and made again: the files that were in it are gone`;
     return [removed, ...this.index.damage];
   }
 
   /** True while the directory's file system is not mounted: its files are unavailable, not deleted. */
-  get isAway(): boolean {
-    return this.#guard.isAway;
+  get isUnmounted(): boolean {
+    return this.#parts.guard.isUnmounted;
   }
 
   /** State of recording. */
@@ -197,12 +192,12 @@ export class Journal {
 
   /** Digests of the newest frames of this epoch, oldest first; the last one is still open. */
   get digests(): WindowDigest[] {
-    return this.#digests.list();
+    return this.#parts.digests.list();
   }
 
   /** Earlier epochs with stored frames, newest first. */
   former(): Promise<FormerRecording[]> {
-    return this.#former.list({ current: this.epoch });
+    return this.#parts.former.list({ current: this.epoch });
   }
 
   /** Newest durable frame. */
@@ -231,8 +226,8 @@ export class Journal {
   }
 
   /** Retention state; undefined if all files are kept. */
-  get files(): KeeperStatus | undefined {
-    return this.#keeper?.status;
+  get files(): RetentionStatus | undefined {
+    return this.#parts.retention?.status;
   }
 
   /** The number of the next frame. */
@@ -262,9 +257,9 @@ export class Journal {
 
   /** Writes everything, completes the open file, stores the last number, and releases the directory. */
   async close(): Promise<void> {
-    await this.#keeper?.stop();
+    await this.#parts.retention?.stop();
     await this.#writer.close();
     await this.#numbers.close();
-    this.#guard.close();
+    this.#parts.guard.close();
   }
 }

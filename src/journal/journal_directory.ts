@@ -1,32 +1,32 @@
+import { basename, dirname } from "node:path";
 import type { Logger } from "../base/mod.ts";
-import { type BlockFile, placeOf } from "./file/block_file.ts";
+import { type BlockFile, blockLocation } from "./file/block_file.ts";
 import { FileEnds, journalNames, readEnd } from "./file/end.ts";
 import type { IndexedBlock } from "./index/file_index.ts";
 import { epochWordOf } from "./file/layout.ts";
-import { DEFAULT_PREFIX, JOURNAL_EXTENSION, nameOf, nextFileName, parseFileName } from "./file/name.ts";
+import { DEFAULT_PREFIX, JOURNAL_EXTENSION, nextFileName, parseFileName } from "./file/name.ts";
 import { UNORDERED_PREFIX } from "./file/order.ts";
-import type { SealedBlock } from "./file/journal_file.ts";
+import { DEFAULT_BLOCK_BYTES, type SealedBlock } from "./types.ts";
 import { readWals, type StoredWal } from "./wal/wal_files.ts";
-import { DEFAULT_BLOCK_BYTES } from "./types.ts";
-import { type Unsealed, unsealedOf } from "./wal/unsealed.ts";
+import { type Unsealed, unsealedOf } from "./wal/recovery.ts";
 
 /** Content of a journal directory. */
 export interface JournalDirectory {
   /** Paths of its `.lpj` files, in the order of their names. */
   files: string[];
   /**
-   * Its write-ahead logs, as far as no file holds their frames, with these frames as blocks in memory; in the order in
-   * which a start writes them into files. `index.state` is `torn` where bytes after the last whole record cannot be read.
+   * Its write-ahead logs with frames that no file holds; these frames are blocks in memory. In the order in which the next
+   * start writes them into files. `index.state` is `torn` if bytes after the last complete record are unreadable.
    */
   wals: BlockFile[];
 }
 
 /**
- * Reads the content of a journal directory. It is neither locked nor changed, so a server may be
- * writing it: the logs are read before the files are listed, hence what is synced at the call is in one of them.
+ * Reads the content of a journal directory, without locking or changing it. A server may be writing it: the logs are read
+ * before the files are listed, so every frame that was synced before the call is in one of them.
  *
- * @param options.log warned of torn logs
- * @throws {Deno.errors.NotFound} there is no journal, or no directory
+ * @param options.log gets warnings about torn logs
+ * @throws {Deno.errors.NotFound} the directory does not exist, or has no journal
  */
 export async function readJournalDirectory(
   directory: string,
@@ -39,7 +39,7 @@ export async function readJournalDirectory(
       `No journal is in "${directory}": it has neither .lpj files nor a write-ahead log`,
     );
   }
-  // Only in a cloud: what was fetched later says nothing of what was live.
+  // Backfilled files exist only in a cloud, and say nothing about the newest live frame.
   const names = (await journalNames(directory)).filter((name) => !name.startsWith(UNORDERED_PREFIX));
   const ends = new FileEnds(names, (name) => endOf(`${directory}/${name}`));
   const namer = new FileNamer(names);
@@ -52,15 +52,14 @@ export async function readJournalDirectory(
 }
 
 /**
- * True where the torn end of a file is of a block whose frames are in a write-ahead log beside it, so that nothing is lost.
+ * True if a write-ahead log in the same directory holds the frames of a file's torn last block, so that nothing is lost.
  *
- * @param end newest frame of the file that can be read, 0 where there is none
+ * @param end epoch and newest readable frame of the file; 0 if there is none
  */
 export async function isTornBlockKept(path: string, end: { epochWord: number; lastSeq: number }): Promise<boolean> {
-  const slash = path.lastIndexOf("/");
-  const stored = await readWals(slash < 0 ? "." : path.slice(0, slash));
+  const stored = await readWals(dirname(path));
   return stored.some(({ wal }) =>
-    // Blocks are written in order: the next one is torn.
+    // Blocks are written in order: the torn one is the next.
     wal !== undefined && wal.frames.length > 0 && wal.firstSeq > end.lastSeq &&
     epochWordOf(wal.epoch) === end.epochWord
   );
@@ -77,20 +76,20 @@ async function journalFilesOf(directory: string): Promise<string[]> {
 async function endOf(path: string) {
   try {
     using file = await Deno.open(path);
-    return await readEnd(file, nameOf(path));
+    return await readEnd(file, basename(path));
   } catch {
-    // Whoever reads the file says what is wrong with it.
+    // Reported when the file itself is read.
     return undefined;
   }
 }
 
-/** Names files as a start does that writes logs into them. */
+/** Names the files that the next start writes the logs into. */
 class FileNamer {
   readonly #taken: Set<string>;
   readonly #prefix: string;
   #newest: string | undefined;
 
-  /** @param names those that are there, the newest first */
+  /** @param names existing files, newest first */
   constructor(names: readonly string[]) {
     this.#taken = new Set(names);
     this.#newest = names[0];
@@ -111,10 +110,10 @@ function asBlockFile({ path, bytes, wal, blocks: sealed }: Unsealed, namer: File
   const header = { version: 2, compression: "zstd", blockBytes, epochWord: epochWordOf(epoch) } as const;
   const blocks = sealed.map((block, at) => indexed(block, { at, bytes: at === 0 ? end : 0 }));
   const index = { header, blocks, end, state: torn > 0 ? "torn" : "open", damaged: 0 } as const;
-  return { path, bytes, index, blocks: blocks.map(placeOf), sealsInto: namer.next(sealed[0]?.firstTimeUs ?? 0) };
+  return { path, bytes, index, blocks: blocks.map(blockLocation), sealsInto: namer.next(sealed[0]?.firstTimeUs ?? 0) };
 }
 
-/** Blocks of a log have no places of their own: they are counted, and the first one has all bytes. */
+/** Blocks of a log have no offsets: their indexes serve as offsets, and the first one counts all bytes. */
 function indexed(
   { bytes: unsealed, firstTimeUs: baseTimeUs, firstSeq: baseSeq }: SealedBlock,
   { at: offset, bytes: dataBytes }: { at: number; bytes: number },
@@ -126,5 +125,5 @@ function indexed(
 function unreadable({ path, bytes }: StoredWal): BlockFile {
   const header = { version: 2, compression: "zstd", blockBytes: DEFAULT_BLOCK_BYTES, epochWord: 0 } as const;
   const index = { header, blocks: [], end: 0, state: "torn", damaged: 0 } as const;
-  return { path, bytes, index, blocks: [], sealsInto: nameOf(path) + JOURNAL_EXTENSION };
+  return { path, bytes, index, blocks: [], sealsInto: basename(path) + JOURNAL_EXTENSION };
 }

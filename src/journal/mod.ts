@@ -1,33 +1,36 @@
 /**
- * The recording: frames in blocks, blocks in files (`.lpj`). A {@linkcode BlockBuilder} takes frames until its block is
- * full or the numbers break; {@linkcode readBlock} checks a block as a whole and gives its frames one after the other.
- * Older software reads what is written, and what it wrote is read, versions 1 and 2. Nothing that a file holds is
- * trusted: wrong bytes throw a {@linkcode BlockError} and nothing else.
+ * The recording: frames in blocks, blocks in files (`.lpj`). A {@linkcode BlockBuilder} collects frames until its block is
+ * full or the numbers are not consecutive; {@linkcode readBlock} checks a block and iterates over its frames. Versions 1
+ * and 2 of the format are read, and older software can read new files. The content of files is not trusted: invalid bytes
+ * throw a {@linkcode BlockError}, and no other error.
  *
- * A block's header has the time and number at which it begins, not those at which it ends, and times of several buses
- * interleave by up to a minute: a few blocks too many are unpacked rather than one too few. A clock that jumps makes
- * no file too old for retention. A full disk pauses recording, where that is the policy, until archived files make
- * room.
+ * The header of a block has its first time and number, not its last, and times of several buses interleave by up to a
+ * minute. So a reader may decompress a few blocks too many, but never one too few. A clock that jumps makes no file too
+ * old for retention. Depending on the policy, a full disk pauses recording until archived files are deleted.
  *
  * @module
  */
-export * from "./block/active_devices.ts";
 export * from "./block/block.ts";
 export * from "./block/builder.ts";
-export { INCOMPLETE_REASONS } from "./block/bus_counts.ts";
+export { INCOMPLETE_REASONS } from "./block/metadata.ts";
 export * from "./block/compression.ts";
 export * from "./block/crc32c.ts";
-export { type DeviceProduct, NO_PRODUCT } from "./block/device_table.ts";
+export { ActiveDevices, type DeviceProduct, NO_PRODUCT } from "./block/device_table.ts";
 export { type FormatVersion, MAX_DISORDER_US } from "./block/layout.ts";
 export { BlockReader, type BlockSource, type StoredBlock } from "./block/reader.ts";
 export * from "./digest/window_digest.ts";
 export * from "./digest/window_digest_read.ts";
 export * from "./errors.ts";
 export { type BlockFile, openBlockFile } from "./file/block_file.ts";
-export { JournalFile, type JournalFileOptions, type SealedBlock } from "./file/journal_file.ts";
+export { JournalFile, type JournalFileOptions } from "./file/journal_file.ts";
 export * from "./file/layout.ts";
-export { JOURNAL_DIRECTORY_MODE, JOURNAL_FILE_MODE } from "./file/modes.ts";
-export { JOURNAL_EXTENSION, nextFileName, parseFileName } from "./file/name.ts";
+export {
+  JOURNAL_DIRECTORY_MODE,
+  JOURNAL_EXTENSION,
+  JOURNAL_FILE_MODE,
+  nextFileName,
+  parseFileName,
+} from "./file/name.ts";
 export type { BlockLocation } from "./index/block_table.ts";
 export {
   type FileIndex,
@@ -42,14 +45,14 @@ export { type FormerRecording, MAX_FORMER_RECORDINGS } from "./index/former_epoc
 export * from "./index/journal_index.ts";
 export * from "./journal.ts";
 export { isTornBlockKept, type JournalDirectory, readJournalDirectory } from "./journal_directory.ts";
-export type { KeeperStatus, KeptDirectory } from "./keeper/directory_keeper.ts";
-export { Keeper, type KeeperOptions } from "./keeper/keeper.ts";
-export { Keepers, type KeepersOptions } from "./keeper/keepers.ts";
-export type { ArchiveTrigger, OverflowPolicy, RetentionSettings, StrangeFile } from "./keeper/retention.ts";
+export type { InstanceDirectory, RetentionStatus } from "./retention/directory_retention.ts";
+export { JournalRetention, type JournalRetentionOptions } from "./retention/journal_retention.ts";
+export { FleetRetention, type FleetRetentionOptions } from "./retention/fleet_retention.ts";
+export type { ArchiveTrigger, OverflowPolicy, RetentionSettings, StrangeFile } from "./retention/plan.ts";
 export * from "./sequence/sequence_start.ts";
 export * from "./sequence/sequence_store.ts";
 export * from "./types.ts";
-export { mendNewest, recover, type Recovered, type RecoveryOptions } from "./wal/recovery.ts";
+export { recover, type Recovered, type RecoveryOptions, repairNewestFiles } from "./wal/recovery.ts";
 export {
   type JournalState,
   JournalWriter,

@@ -1,6 +1,6 @@
 import type { DigestNote } from "./digest/window_digest.ts";
 
-/** A device as stored in a block: identifies the sender of a frame without any other source. */
+/** A device as stored in a block. It identifies the sender of a frame without other sources. */
 export interface BlockDevice {
   /** Index of the bus; 0 in files of a single bus. */
   bus: number;
@@ -10,13 +10,13 @@ export interface BlockDevice {
   name: bigint;
   /** Index in the block of the first frame for which the device has this address; 0: from the start. */
   activeFrom: number;
-  /** 0 and empty texts where nothing is known yet. */
+  /** Product code (PGN 126996); 0 if unknown. The following texts are empty if unknown. */
   productCode: number;
-  /** As the device calls its model. */
+  /** Model name. */
   modelId: string;
-  /** Version of its software. */
+  /** Software version. */
   softwareVersion: string;
-  /** Version of its model. */
+  /** Model version. */
   modelVersion: string;
   /** Serial number. */
   modelSerial: string;
@@ -26,59 +26,75 @@ export interface BlockDevice {
 export interface Gap {
   /** First missing sequence number; the last is the block's first minus one. */
   firstMissing: number;
-  /** Why they are missing. */
+  /** Reason. */
   reason: GapReason;
 }
 
-/** `restart`: numbers skipped at a start; `disk`: could not be written; `source`: the frames came with a gap. */
+/** `restart`: numbers skipped at a start; `disk`: frames that could not be written; `source`: the frames arrived with a gap. */
 export type GapReason = "restart" | "disk" | "source";
 
 /** The machine's clocks when a recording began. */
 export interface BootRecord {
   /** 16 bytes, different after each boot. */
   bootId: Uint8Array<ArrayBuffer>;
-  /** Monotonic milliseconds … */
+  /** Monotonic time, milliseconds. */
   monoMs: number;
-  /** … and microseconds since 1970 at the same moment. */
+  /** Wall-clock time of the same moment, microseconds since 1970. */
   timeUs: number;
-  /** Whether the wall clock was known to be right. */
+  /** State of the wall clock. */
   clock: "synchronized" | "unsynchronized" | "unknown";
 }
 
 /** Frames of one bus since the program started. */
 export interface BusCounts {
-  /** Frames that came from the bus. */
+  /** Frames received from the bus. */
   received: number;
-  /** Frames that kernel or interface dropped. */
+  /** Frames that the kernel or the interface dropped. */
   dropped: number;
-  /** What never became a message, by reason; see `INCOMPLETE_REASONS`. */
+  /** Frames that never became a message, by reason; see `INCOMPLETE_REASONS`. */
   incomplete: Readonly<Record<string, number>>;
 }
 
-/** Metadata of a block. Readers skip entries that they do not know. */
+/** Metadata of a block. Readers skip unknown entries. */
 export interface BlockMetadata {
   /** Names of the buses by index. */
   buses?: readonly string[];
   /** 16 bytes that identify the epoch. */
   epoch?: Uint8Array<ArrayBuffer>;
-  /** Clocks when the recording began. */
+  /** Clocks at the start of the recording. */
   boot?: BootRecord;
   /** Frames missing before the block. */
   gap?: Gap;
   /** Digests of the frames before the block. */
   digests?: DigestNote;
-  /** Counters of each bus when the block began, by index. */
+  /** Counters of each bus at the start of the block, by index. */
   counts?: readonly BusCounts[];
 }
 
-/** How blocks lie on disk. */
+/** A finished block. */
+export interface SealedBlock {
+  /** The decompressed block. */
+  bytes: Uint8Array<ArrayBuffer>;
+  /** Number of its first frame. */
+  firstSeq: number;
+  /** Number of its last frame. */
+  lastSeq: number;
+  /** Time of its first frame, microseconds since 1970. */
+  firstTimeUs: number;
+  /** Latest time of a frame, microseconds since 1970. */
+  latestTimeUs: number;
+  /** First four bytes of its epoch; see {@linkcode epochWordOf}. */
+  epochWord: number;
+}
+
+/** Compression of the blocks in a file. */
 export type Compression = "none" | "zstd" | "zstd-dict";
 
 /** Default size of a block, bytes. */
 export const DEFAULT_BLOCK_BYTES = 262_144;
-/** Smallest block; sizes are powers of two. */
+/** Smallest block, bytes; sizes are powers of two. */
 export const MIN_BLOCK_BYTES = 4096;
-/** Largest block that is read: bounds memory for foreign files. */
+/** Largest block, bytes: bounds the memory that a foreign file can claim. */
 export const MAX_BLOCK_BYTES = 16 * 1024 * 1024;
-/** Buses that fit into a stored identifier. */
+/** Maximum number of buses: a stored identifier has two bits for the bus. */
 export const MAX_BUSES = 4;

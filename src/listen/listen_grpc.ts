@@ -4,11 +4,10 @@ import { formatAddress, type ListenAddress, type Logger } from "../base/mod.ts";
 import { isOwnMachine } from "../replication/mod.ts";
 import type { Connection, Connections } from "./connections.ts";
 import { HttpServer, type HttpServerOptions } from "./http_server.ts";
-import type { Listener } from "./listen.ts";
-import { openPortListener } from "./listener.ts";
-import { ListenError } from "./error.ts";
+import { type Listener, listenerOf } from "./listen.ts";
+import { ListenError, openPortListener } from "./listener.ts";
 import { type ClientCa, type HelloPeek, openTlsListener } from "./tls_listener.ts";
-import type { TlsSource } from "./tls_pair.ts";
+import type { TlsSource } from "./tls_files.ts";
 
 /** ALPN name of HTTP/2, which gRPC uses (RFC 9113 §3.2). */
 const HTTP2 = "h2";
@@ -42,15 +41,8 @@ export async function listenGrpc(
     if (socket.alpnProtocol === HTTP2) accept(socket, connection);
     else socket.destroy();
   };
-  const listener = await openTlsListener(address, { ...options, protocols: [HTTP2], accept: dispatch });
-  return {
-    address: listener.address,
-    stop: async () => {
-      listener.close();
-      listener.end();
-      await Promise.resolve();
-    },
-  };
+  const port = await openTlsListener(address, { ...options, protocols: [HTTP2], accept: dispatch });
+  return listenerOf(port, { end: port.end });
 }
 
 /**
@@ -67,15 +59,8 @@ export async function listenSingle(
   const dispatch = (socket: TLSSocket, connection: Connection) =>
     socket.alpnProtocol === HTTP2 ? accept(socket, connection) : server.accept(socket, connection);
   // The order matters: browsers offer both and must get HTTPS.
-  const listener = await openTlsListener(address, { ...options, protocols: ["http/1.1", HTTP2], accept: dispatch });
-  return {
-    address: listener.address,
-    stop: async () => {
-      listener.close();
-      await server.stop();
-      listener.end();
-    },
-  };
+  const port = await openTlsListener(address, { ...options, protocols: ["http/1.1", HTTP2], accept: dispatch });
+  return listenerOf(port, { server, end: port.end });
 }
 
 /**
@@ -97,13 +82,6 @@ export async function listenGrpcInsecure(
     socket.once("close", () => open.delete(socket));
     accept(socket, connection);
   };
-  const listener = await openPortListener(address, { connections, log, accept: track });
-  return {
-    address: listener.address,
-    stop: async () => {
-      listener.close();
-      for (const socket of open) socket.destroy();
-      await Promise.resolve();
-    },
-  };
+  const port = await openPortListener(address, { connections, log, accept: track });
+  return listenerOf(port, { end: () => open.forEach((socket) => socket.destroy()) });
 }

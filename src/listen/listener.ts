@@ -1,7 +1,12 @@
 import { connect, createServer, type Server, type Socket } from "node:net";
-import { ALL_ADDRESSES, backoffMs, errorText, type ListenAddress, type Logger } from "../base/mod.ts";
+import { ALL_ADDRESSES, backoffMs, errorText, formatAddress, type ListenAddress, type Logger } from "../base/mod.ts";
 import type { Connection, Connections } from "./connections.ts";
-import { listenError } from "./error.ts";
+
+/** The server cannot listen on the configured address. */
+export class ListenError extends Error {
+  /** `ListenError`. */
+  override name = "ListenError";
+}
 
 /** Options of {@linkcode openPortListener}. */
 export interface PortListenerOptions {
@@ -148,4 +153,11 @@ async function bind(
   const bound = server.address();
   if (typeof bound !== "object" || bound === null) return { server, address: { hostname, port } };
   return { server, address: { hostname: bound.address, port: bound.port } };
+}
+
+/** Wraps the error of a failed listen. */
+function listenError(address: ListenAddress, error: unknown): ListenError {
+  const isTaken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
+  const reason = isTaken ? "the port is taken" : errorText(error);
+  return new ListenError(`Cannot listen on ${formatAddress(address)}: ${reason}`);
 }

@@ -9,23 +9,27 @@
  * @module
  */
 export { ACME_DIRECTORY, AcmeCertificate, type AcmeOptions } from "./acme/certificate.ts";
-export { ACME_CHALLENGES, type AcmeChallenge } from "./acme/challenge.ts";
-export { AcmeError } from "./acme/error.ts";
+export { ACME_CHALLENGES, type AcmeChallenge, AcmeError } from "./acme/challenge.ts";
 export * from "./client_hello.ts";
 export {
   type Connection,
   CONNECTION_LIMITS,
   type ConnectionLimits,
+  type ConnectionOptions,
   Connections,
   networksProblem,
+  openConnections,
 } from "./connections.ts";
-export * from "./connections_open.ts";
-export * from "./error.ts";
 export type { Handler, HttpServerOptions } from "./http_server.ts";
-export * from "./listen.ts";
+export {
+  listen,
+  type Listener,
+  type ListenOptions,
+  listenTls,
+  PendingHandler,
+  type TlsListenOptions,
+} from "./listen.ts";
+export { ListenError } from "./listener.ts";
 export * from "./listen_grpc.ts";
-export * from "./listen_tls.ts";
-export * from "./pending_handler.ts";
-export * from "./tls_files.ts";
 export type { ClientCa, HelloPeek } from "./tls_listener.ts";
-export * from "./tls_pair.ts";
+export * from "./tls_files.ts";

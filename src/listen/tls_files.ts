@@ -1,6 +1,55 @@
 import { certificateEnd, CertificateEndLog, type Clock, errorText, type Logger } from "../base/mod.ts";
 import type { ComponentHealth } from "../http/mod.ts";
-import { checkTlsPair, TlsError, type TlsPair, type TlsSource } from "./tls_pair.ts";
+import { WatchedContent } from "../pki/mod.ts";
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { createSecureContext } from "node:tls";
+
+/** A certificate cannot be served. The message says why. */
+export class TlsError extends Error {
+  /** `TlsError`. */
+  override name = "TlsError";
+}
+
+/** A certificate and its matching key. */
+export interface TlsPair {
+  /** PEM: the server's certificate first, then the intermediate certificates. */
+  cert: string;
+  /** PEM, not encrypted. */
+  key: string;
+  /** Expiry of the certificate, milliseconds since 1970. */
+  expiresMs: number;
+}
+
+/** Source of a server's certificate. Its pairs are checked. */
+export interface TlsSource {
+  /** The newest usable pair; undefined: none yet. */
+  readonly pair: TlsPair | undefined;
+  /** Calls `use` with the current pair, if any, and with every new one. Returns the unsubscribe function. */
+  follow(use: (pair: TlsPair) => void): () => void;
+}
+
+/**
+ * Checks that certificate and key can be served together: otherwise every handshake would fail.
+ *
+ * @throws {TlsError} one of them cannot be read, or they do not match
+ */
+export function checkTlsPair(cert: string, key: string): TlsPair {
+  const certificate = orRefuse("the certificate cannot be read", () => new X509Certificate(cert));
+  const privateKey = orRefuse("the key cannot be read", () => createPrivateKey(key));
+  if (!orRefuse("the key cannot be used", () => certificate.checkPrivateKey(privateKey))) {
+    throw new TlsError("the key is not the one of the certificate");
+  }
+  orRefuse("the pair cannot be used", () => createSecureContext({ cert, key }));
+  return { cert, key, expiresMs: Date.parse(certificate.validTo) };
+}
+
+function orRefuse<T>(what: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw new TlsError(`${what}: ${errorText(error)}`);
+  }
+}
 
 /** Paths of certificate and key, PEM. */
 export interface TlsPaths {
@@ -21,21 +70,22 @@ const CHECK_INTERVAL_MS = 10_000;
 
 /** A certificate and key that are reloaded when their files change. Unusable files leave the old pair in use. */
 export class TlsFiles implements TlsSource {
-  readonly #paths: TlsPaths;
+  readonly #watched: WatchedContent<TlsPair>;
   readonly #clock: Clock;
-  readonly #log: Logger;
-  #timer: ReturnType<typeof setInterval> | undefined;
-  #pair: TlsPair;
-  /** Why the current files cannot be used. */
-  #fault: string | undefined;
   readonly #ends: CertificateEndLog;
-  readonly #users = new Set<(pair: TlsPair) => void>();
 
   private constructor(pair: TlsPair, { certPath, keyPath, clock, log }: TlsFilesOptions) {
-    this.#pair = pair;
-    this.#paths = { certPath, keyPath };
+    this.#watched = new WatchedContent(pair, {
+      read: async (before) => {
+        const pair = await readPair({ certPath, keyPath });
+        return pair.cert === before.cert && pair.key === before.key ? before : pair;
+      },
+      intervalMs: CHECK_INTERVAL_MS,
+      onReplaced: ({ expiresMs }) => log.info("certificate replaced", { expires: dateOf(expiresMs) }),
+      onRefused: (error) => log.error("certificate refused, the old one stays", { error }),
+      onChecked: () => this.#reportEnd(),
+    });
     this.#clock = clock;
-    this.#log = log;
     this.#ends = new CertificateEndLog((message, fields) => log.warn(message, fields));
   }
 
@@ -50,39 +100,25 @@ export class TlsFiles implements TlsSource {
 
   /** The newest usable pair. */
   get pair(): TlsPair {
-    return this.#pair;
+    return this.#watched.content;
   }
 
   /** Calls `use` with the current pair and with every new one. The first call starts checking the files. */
   follow(use: (pair: TlsPair) => void): () => void {
-    this.#users.add(use);
-    use(this.#pair);
-    this.#timer ??= setInterval(() => void this.check(), CHECK_INTERVAL_MS);
+    use(this.pair);
+    const unfollow = this.#watched.follow(() => use(this.pair));
     this.#reportEnd();
-    return () => void this.#users.delete(use);
+    return unfollow;
   }
 
   /** Checks the files now. Never rejects: an error is logged once and reported by health. */
   async check(): Promise<void> {
-    try {
-      const pair = await readPair(this.#paths);
-      this.#fault = undefined;
-      if (pair.cert !== this.#pair.cert || pair.key !== this.#pair.key) {
-        this.#pair = pair;
-        for (const use of this.#users) use(pair);
-        this.#log.info("certificate replaced", { expires: dateOf(pair.expiresMs) });
-      }
-    } catch (error) {
-      const fault = errorText(error);
-      if (fault !== this.#fault) this.#log.error("certificate refused, the old one stays", { error: fault });
-      this.#fault = fault;
-    }
-    this.#reportEnd();
+    await this.#watched.check();
   }
 
   /** Expiry of the certificate, milliseconds since 1970. */
   get endMs(): number {
-    return this.#pair.expiresMs;
+    return this.pair.expiresMs;
   }
 
   #reportEnd(): void {
@@ -91,17 +127,17 @@ export class TlsFiles implements TlsSource {
 
   /** Degraded if the files cannot be used, or if the certificate expires soon or has expired. */
   health(): ComponentHealth {
-    const { expiresMs } = this.#pair;
-    if (this.#fault !== undefined) {
-      return { status: "degraded", message: `${this.#fault}; the old one ends ${dateOf(expiresMs)}` };
+    const { fault } = this.#watched;
+    if (fault !== undefined) {
+      return { status: "degraded", message: `${fault}; the old one ends ${dateOf(this.endMs)}` };
     }
-    const message = certificateEnd("certificate", { endMs: expiresMs, nowMs: this.#clock.wallUs() / 1000 });
+    const message = certificateEnd("certificate", { endMs: this.endMs, nowMs: this.#clock.wallUs() / 1000 });
     return message === undefined ? { status: "ok" } : { status: "degraded", message };
   }
 
   /** Stops checking the files. */
   stop(): void {
-    clearInterval(this.#timer);
+    this.#watched.stop();
   }
 }
 

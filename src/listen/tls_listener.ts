@@ -7,7 +7,7 @@ import { type ClientHello, MAX_HELLO_BYTES, readClientHello } from "./client_hel
 import type { Connection, Connections } from "./connections.ts";
 import { peerOf } from "./http_server.ts";
 import { openPortListener } from "./listener.ts";
-import type { TlsSource } from "./tls_pair.ts";
+import type { TlsSource } from "./tls_files.ts";
 
 /** Takes over certain connections before TLS, by their ClientHello. */
 export interface HelloPeek {

@@ -1,13 +1,12 @@
 /** Descriptions of PGNs for APIs and command line: names, units, ranges, labels. */
-import { framingOf } from "./framing.ts";
+import { framingOf } from "./numbers.ts";
 import { matchesPayload } from "./interpret.ts";
 import { type Definition, definitionsOf, type Field, isGroup, type Item, knownPgns } from "./model.ts";
-import type { Framing } from "./overlay/mod.ts";
+import type { Framing } from "./overlay.ts";
 import { isProprietary } from "./parameters.ts";
-import { rangeOf } from "./range.ts";
-import type { FieldType } from "./spec.ts";
+import { rangeOf } from "./field.ts";
+import type { Decoded, FieldType } from "./spec.ts";
 import { type Labels, labelsOf } from "../units/mod.ts";
-import type { Decoded } from "./value.ts";
 
 /** Name of a message of a proprietary PGN without a known layout. */
 const PROPRIETARY = "Proprietary";
@@ -36,7 +35,7 @@ export interface PgnDescription extends Omit<PgnSummary, "layouts"> {
 export interface LayoutDescription {
   /** Name for programs. */
   id: string;
-  /** Name for people. */
+  /** Human-readable name. */
   description: string;
   /** Values that a payload must contain to match this layout. */
   matches?: MatchDescription[];
@@ -64,31 +63,31 @@ export interface MatchDescription {
 export interface FieldDescription {
   /** Key in the decoded object. */
   name: string;
-  /** What the value is. */
+  /** Type of the value. */
   type: FieldType;
-  /** SI unit, or the one that the name says. */
+  /** SI unit, or the one in the field's name. */
   unit?: string;
-  /** Width of one value; left out where the payload tells it. */
+  /** Width of one value; omitted where the payload contains it. */
   bits?: number;
-  /** Least value that the bits can tell. */
+  /** Smallest value that can be sent. */
   min?: number;
-  /** Greatest value that the bits can tell. */
+  /** Largest value that can be sent. */
   max?: number;
-  /** Step between two values, where it is not 1. */
+  /** Step between two values; omitted for 1. */
   resolution?: number;
-  /** By raw value, of numbers that are codes, too; of a field with one possible value that one alone. */
+  /** Labels by raw value, also of numbers that are codes; a field with one possible value has only its label. */
   labels?: Record<string, string>;
-  /** Field whose value decides this one. */
+  /** Name of the field that determines this one. */
   by?: string;
   /** Labels by the raw value of that field. */
   labels_by?: Record<string, Record<string, string>>;
-  /** Of a number: labels of its bits, by their place from 0. */
+  /** Of a number: labels of its bits, by bit number from 0. */
   bit_labels?: Record<string, string>;
-  /** Of a key: units of the values that follow, by its raw value. */
+  /** Of a key: units of the values that follow, by the raw value of the key. */
   key_units?: Record<string, string>;
-  /** A change of less than this is not worth telling. */
+  /** Smaller changes are insignificant. */
   tolerance?: number;
-  /** The value is a list of so many. */
+  /** The value is a list of this length. */
   repeat?: number;
 }
 
@@ -96,9 +95,9 @@ export interface FieldDescription {
 export interface GroupDescription {
   /** Key in the decoded object. */
   name: string;
-  /** Tells it from a field. */
+  /** Distinguishes a group from a field. */
   type: "group";
-  /** Field that says how many there are; without one they run to the end of the payload. */
+  /** Name of the field with the number of objects; omitted: they repeat until the end of the payload. */
   count?: string;
   /** Fields of each object. */
   fields: FieldDescription[];
@@ -107,7 +106,7 @@ export interface GroupDescription {
 /** A field or a list of objects. */
 export type ItemDescription = FieldDescription | GroupDescription;
 
-/** All PGNs that somebody has described, ascending. */
+/** All PGNs with a known layout, ascending. */
 export function* listPgns(): Generator<PgnSummary> {
   for (const pgn of knownPgns()) {
     const layouts = definitionsOf(pgn);
@@ -115,13 +114,13 @@ export function* listPgns(): Generator<PgnSummary> {
   }
 }
 
-/** Everything known about a PGN; undefined when nobody has described it. */
+/** Description of a PGN; undefined when no layout is known. */
 export function describePgn(pgn: number): PgnDescription | undefined {
   const layouts = definitionsOf(pgn);
   return layouts.length === 0 ? undefined : { ...headOf(pgn, layouts), layouts: layouts.map(describeLayout) };
 }
 
-/** What a message is called: by its layout, or by its PGN when none fits; undefined when nobody has described that. */
+/** Name of a message: of its layout, or of its PGN when no layout matches; undefined for an unknown PGN. */
 export function describePayload(pgn: number, payload: Uint8Array): string | undefined {
   const layouts = definitionsOf(pgn);
   if (layouts.length === 0) return undefined;
@@ -131,7 +130,7 @@ export function describePayload(pgn: number, payload: Uint8Array): string | unde
 
 const fieldsByLayout = new WeakMap<Definition, ReadonlyMap<string, ItemDescription>>();
 
-/** What is known about the fields of a payload, by name; undefined when no layout fits. */
+/** Descriptions of the fields of a payload, by name; undefined when no layout matches. */
 export function fieldsOfPayload(pgn: number, payload: Uint8Array): ReadonlyMap<string, ItemDescription> | undefined {
   const layout = definitionsOf(pgn).find((each) => matchesPayload(each, payload));
   if (layout === undefined) return undefined;
@@ -143,7 +142,7 @@ export function fieldsOfPayload(pgn: number, payload: Uint8Array): ReadonlyMap<s
   return fields;
 }
 
-/** Labels of the numbers in a payload that have one, under the names of the fields; undefined where none has. */
+/** Labels of the numbers in a payload, by the name of the field; undefined when no number has a label. */
 export function labelsOfPayload(pgn: number, payload: Uint8Array, decoded: Decoded): Labels | undefined {
   const fields = fieldsOfPayload(pgn, payload);
   return fields && labelsOf(decoded, fields);
@@ -160,8 +159,8 @@ function headOf(pgn: number, layouts: readonly Definition[]): Omit<PgnSummary, "
 }
 
 /**
- * What all layouts of a PGN have in common: of a proprietary one nothing but that; others are variants of one thing,
- * which the last part of their names tells apart: `NMEA group function: request`.
+ * Common name of the layouts of a PGN. Layouts of a proprietary PGN have nothing in common; others are variants that differ
+ * in the last part of their name: `NMEA group function: request`.
  */
 function nameOf(pgn: number, layouts: readonly Definition[]): string {
   const [first = "", ...others] = new Set(layouts.map(({ description }) => description));
@@ -199,7 +198,7 @@ function describeItem(item: Item): ItemDescription[] {
 
 /** A field without a name is reserved and never shown. */
 function describeField(field: Field): FieldDescription[] {
-  const { name, type, unit, bits, words, tolerance, repeat, by = words?.indirect?.by } = field;
+  const { name, type, unit, bits, displayLabels, tolerance, repeat, by = displayLabels?.indirect?.by } = field;
   if (name === undefined) return [];
   const labels = tableOf(field);
   return [{
@@ -210,8 +209,8 @@ function describeField(field: Field): FieldDescription[] {
     ...numbersOf(field),
     ...(labels && { labels }),
     ...(by !== undefined && { by }),
-    ...labelsByOf(field.indirect ?? words?.indirect?.tables),
-    ...(words?.bits && { bit_labels: mapValues(words.bits.byCode, String) }),
+    ...labelsByOf(field.indirect ?? displayLabels?.indirect?.tables),
+    ...(displayLabels?.bits && { bit_labels: mapValues(displayLabels.bits.byCode, String) }),
     ...keyUnitsOf(field),
     ...(tolerance !== undefined && { tolerance }),
     ...(repeat !== undefined && { repeat }),
@@ -227,7 +226,9 @@ function keyUnitsOf({ keys }: Field): Pick<FieldDescription, "key_units"> {
   return units.length === 0 ? {} : { key_units: Object.fromEntries(units) };
 }
 
-function tableOf({ keys, match, words, labels = words?.labels }: Field): Record<string, string> | undefined {
+function tableOf(
+  { keys, match, displayLabels, labels = displayLabels?.labels }: Field,
+): Record<string, string> | undefined {
   if (keys) return mapValues(keys, ({ name = "" }) => name);
   if (!labels) return undefined;
   if (match === undefined) return mapValues(labels.byCode, String);
@@ -239,7 +240,7 @@ function mapValues<T, R>(map: ReadonlyMap<number, T>, change: (value: T) => R): 
   return Object.fromEntries(Array.from(map, ([key, value]) => [key, change(value)]));
 }
 
-/** What the bits of a number can tell. */
+/** Range and resolution of a number. */
 function numbersOf(field: Field): Pick<FieldDescription, "min" | "max" | "resolution"> {
   const { match, times, per } = field;
   const range = rangeOf(field);

@@ -1,11 +1,11 @@
 import { type Definition, type Field, type Group, isGroup, type Item, MAX_NUMBER_BITS, type Raw } from "./model.ts";
 import { EncodeError, fail, isNothing, isRecord, quote } from "./encode_error.ts";
-import { rawOf, says, writeField } from "./encode_field.ts";
+import { rawOf, standsFor, writeField } from "./encode_field.ts";
 import { fieldsOf, layoutFor, unknownNames, valueOf } from "./encode_layout.ts";
 import { hexDigits } from "./encode_text.ts";
-import { failBehindOpen, isOpen, writeParameter, writeParameters } from "./encode_parameters.ts";
+import { failAfterOpen, isOpen, writeParameter, writeParameters } from "./encode_parameters.ts";
 import { CommandedPgn, isProprietary } from "./parameters.ts";
-import { inUnit, rawRangeOf } from "./range.ts";
+import { inUnit, rawRangeOf } from "./field.ts";
 import { BitWriter } from "./bit_writer.ts";
 
 export { EncodeError } from "./encode_error.ts";
@@ -36,10 +36,10 @@ interface Scope {
 }
 
 /** A raw value that is determined by other values. */
-interface Decided {
+interface Implied {
   raw: number;
   /** Error text for a different value: `is not the number of satellites, 3`. */
-  otherwise: string;
+  mismatch: string;
 }
 
 function listIn(values: Values, name: string): readonly unknown[] {
@@ -53,7 +53,7 @@ function pathIn({ path }: { path: string }, name: string): string {
 }
 
 /** State of encoding a definition: the output, and what later fields need. */
-class Walk {
+class PayloadEncoder {
   readonly #writer = new BitWriter();
   readonly #definition: Definition;
   readonly #raws = new Map<string, Raw>();
@@ -103,11 +103,11 @@ class Walk {
     const { name, bits, repeat = 1 } = field;
     const value = name === undefined ? undefined : valueOf(scope.values, name);
     const path = pathIn(scope, name ?? "");
-    if (this.#open !== undefined) failBehindOpen(this.#open);
+    if (this.#open !== undefined) failAfterOpen(this.#open);
     if (field.proprietary) {
       const pgn = Number(this.#raws.get("pgn") ?? 0);
       if (!isProprietary(pgn)) {
-        if (!isNothing(value)) fail(path, `${quote(value)} is only told of proprietary PGNs, not of ${pgn}`);
+        if (!isNothing(value)) fail(path, `${quote(value)} is only sent for proprietary PGNs, not for ${pgn}`);
         return;
       }
     }
@@ -115,7 +115,7 @@ class Walk {
       return this.#writer.fill(bits * repeat, field.zeros ? 0 : 1);
     }
     const raw = this.#write(field, value, { scope, path });
-    if (raw !== undefined) this.#note(field, raw);
+    if (raw !== undefined) this.#remember(field, raw);
   }
 
   #write(field: Field, value: unknown, { scope, path }: { scope: Scope; path: string }): Raw | undefined {
@@ -128,13 +128,13 @@ class Walk {
         return this.#value(value, path);
     }
     const by = this.#by(field, scope);
-    const decided = this.#decided(field, scope);
-    if (decided === undefined) return writeField(field, value, { writer: this.#writer, path, by });
-    if (!isNothing(value) && !says(field, value, { path, raw: decided.raw })) {
-      fail(path, `${quote(value)} ${decided.otherwise}`);
+    const implied = this.#implied(field, scope);
+    if (implied === undefined) return writeField(field, value, { writer: this.#writer, path, by });
+    if (!isNothing(value) && !standsFor(field, value, { path, raw: implied.raw })) {
+      fail(path, `${quote(value)} ${implied.mismatch}`);
     }
-    this.#writer.raw(decided.raw, field.bits ?? 0);
-    return decided.raw;
+    this.#writer.raw(implied.raw, field.bits ?? 0);
+    return implied.raw;
   }
 
   /** Raw value of the field that decides this one, even if it comes later. */
@@ -145,12 +145,12 @@ class Walk {
   }
 
   /** The raw value of discriminators, counts and lengths. */
-  #decided(field: Field, scope: Scope): Decided | undefined {
+  #implied(field: Field, scope: Scope): Implied | undefined {
     const { name, match } = field;
     const { values, siblings } = scope;
     if (match !== undefined) {
       const shown = quote(field.labels?.byCode.get(match) ?? match);
-      return { raw: match, otherwise: `is not ${shown}, which makes a payload ${this.#definition.id}` };
+      return { raw: match, mismatch: `is not ${shown}, which makes a payload ${this.#definition.id}` };
     }
     if (name === undefined) return undefined;
     const at = siblings.indexOf(field);
@@ -163,31 +163,31 @@ class Walk {
         return this.#bitsOf(field, item, scope);
       } else if (item.type === "value" && field.type === "length" && isNothing(valueOf(values, name))) {
         const value = item.name ?? "";
-        return { raw: this.#bytesOf(field, valueOf(values, value), { path: pathIn(scope, value) }), otherwise: "" };
+        return { raw: this.#bytesOf(field, valueOf(values, value), { path: pathIn(scope, value) }), mismatch: "" };
       }
     }
     return undefined;
   }
 
-  #counted(field: Field, what: string, { values }: Scope): Decided {
+  #counted(field: Field, what: string, { values }: Scope): Implied {
     const { max } = rawRangeOf(field);
     const count = listIn(values, what).length;
     if (count > max) fail(what, `${count} are given, at most ${max} can be counted`);
-    return { raw: count, otherwise: `is not the number of ${what}, ${count}` };
+    return { raw: count, mismatch: `is not the number of ${what}, ${count}` };
   }
 
   /** Number of bits of a byte sequence: as given, if it has that many bytes. */
-  #bitsOf(field: Field, binary: Field, scope: Scope): Decided {
+  #bitsOf(field: Field, binary: Field, scope: Scope): Implied {
     const { name = "" } = field;
     const run = binary.name ?? "";
     const bytes = hexDigits(valueOf(scope.values, run), pathIn(scope, run)).length;
     const { max } = rawRangeOf(field);
     const most = Math.floor(Number(max) / 8);
     if (bytes > most) fail(pathIn(scope, run), `${bytes} bytes are given, at most ${most} can be counted`);
-    const told = valueOf(scope.values, name);
-    const raw = isNothing(told) ? bytes * 8 : Number(rawOf(field, told, { path: pathIn(scope, name) }));
+    const given = valueOf(scope.values, name);
+    const raw = isNothing(given) ? bytes * 8 : Number(rawOf(field, given, { path: pathIn(scope, name) }));
     const whole = Math.ceil(raw / 8) === bytes;
-    return { raw: whole ? raw : bytes * 8, otherwise: `is not the length of ${run}, ${inUnit(field, bytes * 8)}` };
+    return { raw: whole ? raw : bytes * 8, mismatch: `is not the length of ${run}, ${inUnit(field, bytes * 8)}` };
   }
 
   /** Number of bytes of the value after a key. */
@@ -199,13 +199,13 @@ class Walk {
     return bytes;
   }
 
-  #note(field: Field, raw: Raw): void {
+  #remember(field: Field, raw: Raw): void {
     const { name } = field;
     if (name !== undefined) this.#raws.set(name, raw);
     if (field.type === "pgn") {
       this.#commanded = { pgn: Number(raw), fields: new CommandedPgn(Number(raw)), writer: this.#writer };
     }
-    if (field.proprietary && name !== undefined) this.#commanded?.fields.note(name, raw);
+    if (field.proprietary && name !== undefined) this.#commanded?.fields.restrict(name, raw);
     if (field.type === "index") this.#index = Number(raw);
     if (field.type === "key") this.#key = { field: field.keys?.get(Number(raw)), bytes: undefined };
     if (field.type === "length" && this.#key) this.#key.bytes = Number(raw);
@@ -277,5 +277,5 @@ class Walk {
  */
 export function encode(pgn: number, fields: Fields, options: { layout?: string } = {}): Uint8Array<ArrayBuffer> {
   if (!isRecord(fields)) throw new EncodeError(`${quote(fields)} is not an object of fields`);
-  return new Walk(layoutFor(pgn, fields, options)).payload(fields);
+  return new PayloadEncoder(layoutFor(pgn, fields, options)).payload(fields);
 }

@@ -3,7 +3,7 @@ import { type Field, MAX_NUMBER_BITS, type Raw } from "./model.ts";
 import { fail, isNothing, isRecord, listed, quote } from "./encode_error.ts";
 import { numberRaw } from "./encode_number.ts";
 import { decimalBytes, hexDigits, textBytes } from "./encode_text.ts";
-import { isNull, rawRangeOf } from "./range.ts";
+import { isNull, rawRangeOf } from "./field.ts";
 import { isoDate, isoTime } from "./read.ts";
 import type { BitWriter } from "./bit_writer.ts";
 
@@ -11,7 +11,7 @@ const SHOWN_LABELS = 6;
 const DAY_MS = 86_400_000;
 
 /** Context of a value. */
-export interface Spot {
+export interface Context {
   /** Path of the field, for errors. */
   path: string;
   /** For `indirect`: raw value of the field that selects the table. */
@@ -32,7 +32,7 @@ function codeOf(field: Field, label: string, { by }: { by?: Raw | undefined }): 
   return undefined;
 }
 
-function codeRaw(field: Field, value: unknown, { path, by }: Spot): number {
+function codeRaw(field: Field, value: unknown, { path, by }: Context): number {
   const { min, max } = rawRangeOf(field);
   const isCode = (code: number) => Number.isInteger(code) && code >= min && code <= max && !isNull(field, code);
   const code = typeof value === "string" ? codeOf(field, value, { by }) : value;
@@ -43,7 +43,7 @@ function codeRaw(field: Field, value: unknown, { path, by }: Spot): number {
   fail(path, `${quote(value)} is ${names === "" ? numbers : `none of ${names} and ${numbers}`}`);
 }
 
-function lookupRaw(field: Field, value: unknown, { path }: Spot): number {
+function lookupRaw(field: Field, value: unknown, { path }: Context): number {
   if (!isRecord(value)) return codeRaw(field, value, { path });
   const { id, name } = value;
   if (isNothing(id) && isNothing(name)) fail(path, "has neither id nor name");
@@ -55,10 +55,10 @@ function lookupRaw(field: Field, value: unknown, { path }: Spot): number {
   return code;
 }
 
-function bitsRaw(field: Field, value: unknown, spot: Spot): Raw {
+function bitsRaw(field: Field, value: unknown, context: Context): Raw {
   const { bits = 0, labels } = field;
-  const { path } = spot;
-  if (labels === undefined) return numberRaw(field, value, spot);
+  const { path } = context;
+  if (labels === undefined) return numberRaw(field, value, context);
   if (!Array.isArray(value)) fail(path, `${quote(value)} is not a list of bits`);
   let raw = 0n;
   for (const [index, each] of value.entries()) {
@@ -73,7 +73,7 @@ function bitsRaw(field: Field, value: unknown, spot: Spot): Raw {
   return bits > MAX_NUMBER_BITS ? raw : Number(raw);
 }
 
-function hexRaw(field: Field, value: unknown, { path }: Spot): Raw {
+function hexRaw(field: Field, value: unknown, { path }: Context): Raw {
   const { bits = 0 } = field;
   const digits = typeof value === "string" ? /^(?:0x)?([0-9a-f]{1,16})$/i.exec(value)?.[1] : undefined;
   if (digits === undefined) fail(path, `${quote(value)} is not a number of 1 to 16 hex digits`);
@@ -93,7 +93,7 @@ function withinRange(field: Field, raw: number, options: { path: string; value: 
   return raw;
 }
 
-function dateRaw(field: Field, value: unknown, { path }: Spot): number {
+function dateRaw(field: Field, value: unknown, { path }: Context): number {
   const days = typeof value === "string" && /^\d{4}-\d\d-\d\d$/.test(value)
     ? Date.parse(`${value}T00:00:00Z`) / DAY_MS
     : NaN;
@@ -102,7 +102,7 @@ function dateRaw(field: Field, value: unknown, { path }: Spot): number {
   return withinRange(field, days, { path, value, show: (raw) => isoDate(Number(raw)) });
 }
 
-function timeRaw(field: Field, value: unknown, { path }: Spot): number {
+function timeRaw(field: Field, value: unknown, { path }: Context): number {
   const parts = typeof value === "string" ? /^(-?)(\d{2,9}):([0-5]\d):([0-5]\d(?:\.\d+)?)$/.exec(value) : null;
   if (parts === null) fail(path, `${quote(value)} is not a time like 14:03:59.5`);
   const [, sign, hours, minutes, seconds] = parts;
@@ -114,7 +114,7 @@ function timeRaw(field: Field, value: unknown, { path }: Spot): number {
 const floats = new DataView(new ArrayBuffer(4));
 const MAX_FLOAT = 3.4028234663852886e38;
 
-function floatRaw(field: Field, value: unknown, { path }: Spot): number {
+function floatRaw(field: Field, value: unknown, { path }: Context): number {
   if (typeof value !== "number" || Number.isNaN(value)) fail(path, `${quote(value)} is not a number`);
   if (Math.abs(Math.fround(value)) > MAX_FLOAT) {
     const unit = field.unit === undefined ? "" : ` ${field.unit}`;
@@ -125,37 +125,37 @@ function floatRaw(field: Field, value: unknown, { path }: Spot): number {
 }
 
 /** Raw value of a field that has one; null and undefined mean "not available". */
-export function rawOf(field: Field, value: unknown, spot: Spot): Raw {
+export function rawOf(field: Field, value: unknown, context: Context): Raw {
   if (isNothing(value)) return field.blank;
   switch (field.type) {
     case "enum":
     case "indirect":
     case "key":
-      return codeRaw(field, value, spot);
+      return codeRaw(field, value, context);
     case "lookup":
-      return lookupRaw(field, value, spot);
+      return lookupRaw(field, value, context);
     case "bits":
-      return bitsRaw(field, value, spot);
+      return bitsRaw(field, value, context);
     case "hex":
-      return hexRaw(field, value, spot);
+      return hexRaw(field, value, context);
     case "date":
-      return dateRaw(field, value, spot);
+      return dateRaw(field, value, context);
     case "time":
-      return timeRaw(field, value, spot);
+      return timeRaw(field, value, context);
     case "float":
-      return floatRaw(field, value, spot);
+      return floatRaw(field, value, context);
     default:
-      return numberRaw(field, value, spot);
+      return numberRaw(field, value, context);
   }
 }
 
 /** Whether a value stands for this raw value; a label of several raw values stands for each. */
-export function says(field: Field, value: unknown, { raw, ...spot }: Spot & { raw: number }): boolean {
-  return field.labels?.byCode.get(raw) === value || rawOf(field, value, spot) === raw;
+export function standsFor(field: Field, value: unknown, { raw, ...context }: Context & { raw: number }): boolean {
+  return field.labels?.byCode.get(raw) === value || rawOf(field, value, context) === raw;
 }
 
 /** Hex digits as `hexBits` shows them: byte by byte, the last one perhaps not whole; what is missing is ones. */
-function writeBinary(field: Field, value: unknown, { path, writer }: Spot & { writer: BitWriter }): void {
+function writeBinary(field: Field, value: unknown, { path, writer }: Context & { writer: BitWriter }): void {
   const bytes = hexDigits(value, path);
   const { bits = bytes.length * 8 } = field;
   if (bytes.length > Math.ceil(bits / 8)) {
@@ -172,7 +172,7 @@ function writeBinary(field: Field, value: unknown, { path, writer }: Spot & { wr
   writer.fill(left);
 }
 
-function writeRepeated(field: Field, value: unknown, options: Spot & { writer: BitWriter; repeat: number }): void {
+function writeRepeated(field: Field, value: unknown, options: Context & { writer: BitWriter; repeat: number }): void {
   const { bits = 0 } = field;
   const { path, writer, repeat } = options;
   const list: unknown = value ?? [];
@@ -187,7 +187,7 @@ function writeRepeated(field: Field, value: unknown, options: Spot & { writer: B
  *
  * @returns its raw value, when it has one
  */
-export function writeField(field: Field, value: unknown, options: Spot & { writer: BitWriter }): Raw | undefined {
+export function writeField(field: Field, value: unknown, options: Context & { writer: BitWriter }): Raw | undefined {
   const { writer } = options;
   switch (field.type) {
     case "text":

@@ -1,7 +1,7 @@
 /** Selects the layout of a PGN that the given fields belong to. */
 import { type Definition, definitionsOf, type Field, isGroup, type Item } from "./model.ts";
 import { EncodeError, isNothing, listed, quote } from "./encode_error.ts";
-import { says } from "./encode_field.ts";
+import { standsFor } from "./encode_field.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -32,7 +32,7 @@ export function valueOf(values: Values, name: string): unknown {
 /** Whether a value agrees with the discriminator of a layout. */
 function isMatch(field: Field, { value, match }: { value: unknown; match: number }): boolean {
   try {
-    return says(field, value, { path: "", raw: match });
+    return standsFor(field, value, { path: "", raw: match });
   } catch (error) {
     if (error instanceof EncodeError) return false;
     throw error;
@@ -40,15 +40,15 @@ function isMatch(field: Field, { value, match }: { value: unknown; match: number
 }
 
 /** Discriminators of a layout that are not given, and the number of those that disagree. */
-function discriminators({ items }: Definition, values: Values): { silent: number; wrong: number } {
-  let [silent, wrong] = [0, 0];
+function discriminators({ items }: Definition, values: Values): { missing: number; wrong: number } {
+  let [missing, wrong] = [0, 0];
   for (const item of items) {
     if (isGroup(item) || item.match === undefined || item.name === undefined) continue;
     const value = valueOf(values, item.name);
-    if (isNothing(value)) silent++;
+    if (isNothing(value)) missing++;
     else if (!isMatch(item, { value, match: item.match })) wrong++;
   }
-  return { silent, wrong };
+  return { missing, wrong };
 }
 
 /** The fields of the layouts, for errors. */
@@ -59,12 +59,12 @@ export function fieldsOf(items: readonly Item[]): string {
 function refuse(closest: Definition, values: Values, { layouts }: { layouts: readonly Definition[] }): never {
   const { pgn, id, items } = closest;
   const names = unknownNames(items, values);
-  const nobodys = names.find((name) => layouts.every(({ items }) => !namesOf(items).includes(name)));
-  const name = nobodys ?? names[0] ?? "";
+  const unknownToAll = names.find((name) => layouts.every(({ items }) => !namesOf(items).includes(name)));
+  const name = unknownToAll ?? names[0] ?? "";
   const has = `has ${fieldsOf(items)}`;
   const message = layouts.length === 1
     ? `PGN ${pgn} has no field ${quote(name)}; it ${has}`
-    : nobodys === undefined
+    : unknownToAll === undefined
     ? `PGN ${pgn} has no layout with all of these fields; ${id}, the closest one, has no ${quote(name)}; it ${has}`
     : `PGN ${pgn} has no field ${quote(name)}; ${id}, its closest layout, ${has}`;
   throw new EncodeError(message, name);
@@ -80,8 +80,8 @@ function isComplete({ items }: Definition, values: Values): boolean {
 /** Distance of the given values from a layout, compared element by element. */
 function distance(definition: Definition, values: Values): [wrong: number, unknown: number, ...more: number[]] {
   const unknown = unknownNames(definition.items, values).length;
-  const { silent, wrong } = discriminators(definition, values);
-  return [unknown + wrong, unknown, silent, isComplete(definition, values) ? 0 : 1];
+  const { missing, wrong } = discriminators(definition, values);
+  return [unknown + wrong, unknown, missing, isComplete(definition, values) ? 0 : 1];
 }
 
 function isLess(one: readonly number[], other: readonly number[]): boolean {

@@ -1,7 +1,7 @@
 /** Conversion of numbers to raw values. */
 import { type Field, MAX_NUMBER_BITS, type Raw } from "./model.ts";
 import { fail, quote } from "./encode_error.ts";
-import { inUnit, isNull, rawRangeOf } from "./range.ts";
+import { inUnit, isNull, rawRangeOf } from "./field.ts";
 
 /** Closer than this to half a raw value, rounding with doubles is unreliable. */
 const UNSURE = 0.001;

@@ -34,7 +34,7 @@ export function isOpen({ type, bits, by }: Field): boolean {
 }
 
 /** Throws because something follows a field that extends to the end. */
-export function failBehindOpen(path: string): never {
+export function failAfterOpen(path: string): never {
   fail(path, "runs to the end of the payload, so that nothing can follow it");
 }
 
@@ -48,22 +48,22 @@ export function writeParameter(
   },
 ): void {
   const { fields, writer, number, path } = options;
-  if (isBound(field)) fail(path, `${quote(value)} cannot be told alone`);
+  if (isBound(field)) fail(path, `${quote(value)} cannot be sent alone`);
   if (field.type === "binary" && field.bits === undefined && field.by !== undefined && !isNothing(value)) {
-    fail(path, `${quote(value)} cannot be told alone, its length is field ${quote(field.by)}`);
+    fail(path, `${quote(value)} cannot be sent alone, its length is field ${quote(field.by)}`);
   }
   if (name === null) {
     const bytes = unnamedBytes(field, value, { path });
     writer.bytes(bytes);
     const { bits = 0, match } = field;
     if (match !== undefined && bits <= MAX_NUMBER_BITS) {
-      fields.note(number, readRaw({ payload: bytes, bit: 0 }, { bits }));
+      fields.restrict(number, readRaw({ payload: bytes, bit: 0 }, { bits }));
     }
     return;
   }
   const raw = writeField(field, value, { writer, path });
   writer.align(0);
-  if (raw !== undefined) fields.note(number, raw);
+  if (raw !== undefined) fields.restrict(number, raw);
 }
 
 function namesOf(fields: CommandedPgn): Map<string, number> {
@@ -105,7 +105,7 @@ function writeAll(list: readonly unknown[], commanded: Commanded & { path: strin
     const known = commanded.fields.field(number);
     commanded.writer.raw(number, 8);
     if (known === undefined) continue;
-    if (isOpen(known.field) && index < list.length - 1) failBehindOpen(`${path}.value`);
+    if (isOpen(known.field) && index < list.length - 1) failAfterOpen(`${path}.value`);
     writeParameter(known, each.value, { ...commanded, number, path: `${path}.value` });
   }
 }
@@ -118,7 +118,7 @@ export function writeParameters(list: readonly unknown[], options: { pgn: number
   const { pgn, path } = options;
   const layouts = definitionsOf(pgn);
   if (list.length > 0 && layouts.length === 0) {
-    fail(path, `nobody has described PGN ${pgn}, so that its fields have no numbers`);
+    fail(path, `PGN ${pgn} is unknown, so that its fields have no numbers`);
   }
   let refused: EncodeError | undefined;
   for (const meant of [layouts, ...layouts.slice(1).map((layout) => [layout])]) {

@@ -1,6 +1,6 @@
 /** Encoding of texts and byte sequences. */
 import type { Field } from "./model.ts";
-import { oddOf } from "./field.ts";
+import { invalidBytesOf } from "./field.ts";
 import { fixedText, lauText, lzText } from "./read.ts";
 import { fail, isNothing, quote } from "./encode_error.ts";
 
@@ -13,7 +13,7 @@ const SINGLE_BYTES = 1;
 const utf8 = new TextEncoder();
 
 /** Path of the field, for errors. */
-interface Place {
+interface TextContext {
   path: string;
 }
 
@@ -48,18 +48,18 @@ function withoutFill(text: string, fill: string): string {
   return text.slice(0, end);
 }
 
-function fixedBytes(field: Field, text: string, { path }: Place): Uint8Array {
+function fixedBytes(field: Field, text: string, { path }: TextContext): Uint8Array {
   const { bits = 0, fill = "" } = field;
   const bytes = new Uint8Array(bits / 8).fill(fillingOf(field));
   const content = utf8.encode(withoutFill(text, fill));
   if (content.length > bytes.length) tooLong(path, text, { has: content.length, most: bytes.length });
   bytes.set(content);
-  const back = fixedText(bytes, 0, bytes.length, { fill, odd: oddOf(field) });
+  const back = fixedText(bytes, 0, bytes.length, { fill, invalid: invalidBytesOf(field) });
   return back === withoutFill(text, fill) ? bytes : unreadable(path, text);
 }
 
 /** Encodes Latin-1 text as single bytes, other text as UTF-16; the other way where the first would not decode to the same text. */
-function lauBytes(field: Field, text: string, { path }: Place): Uint8Array {
+function lauBytes(field: Field, text: string, { path }: TextContext): Uint8Array {
   const ways = [{ encoding: SINGLE_BYTES, content: utf8.encode(text) }, { encoding: UTF16, content: utf16(text) }];
   // deno-lint-ignore no-control-regex
   if (!/^[\x00-\xff]*$/.test(text)) ways.reverse();
@@ -68,12 +68,12 @@ function lauBytes(field: Field, text: string, { path }: Place): Uint8Array {
   if (fitting.length === 0) tooLong(path, text, { has: Math.min(...ways.map(({ content }) => content.length)), most });
   for (const { encoding, content } of fitting) {
     const bytes = Uint8Array.of(content.length + HEADER_BYTES, encoding, ...content);
-    if (lauText(bytes, 0, bytes.length, { fill: field.fill, odd: oddOf(field) }) === text) return bytes;
+    if (lauText(bytes, 0, bytes.length, { fill: field.fill, invalid: invalidBytesOf(field) }) === text) return bytes;
   }
   return unreadable(path, text);
 }
 
-function lzBytes(field: Field, text: string, { path }: Place): Uint8Array {
+function lzBytes(field: Field, text: string, { path }: TextContext): Uint8Array {
   const content = utf8.encode(text);
   const most = Math.min(MAX_LENGTH, field.bits === undefined ? MAX_LENGTH : field.bits / 8 - 1);
   if (content.length > most) tooLong(path, text, { has: content.length, most });
@@ -81,14 +81,14 @@ function lzBytes(field: Field, text: string, { path }: Place): Uint8Array {
   bytes[0] = content.length;
   bytes.set(content, 1);
   if (content.length + 1 < bytes.length) bytes[content.length + 1] = 0;
-  return lzText(bytes, 0, bytes.length, oddOf(field)) === text ? bytes : unreadable(path, text);
+  return lzText(bytes, 0, bytes.length, invalidBytesOf(field)) === text ? bytes : unreadable(path, text);
 }
 
 /** Bytes of a text including length, encoding and padding. A missing value is an empty text. */
-export function textBytes(field: Field, value: unknown, place: Place): Uint8Array {
-  const text = isNothing(value) ? "" : expectText(value, place.path);
-  if (field.type === "lau") return lauBytes(field, text, place);
-  return field.type === "lz" ? lzBytes(field, text, place) : fixedBytes(field, text, place);
+export function textBytes(field: Field, value: unknown, context: TextContext): Uint8Array {
+  const text = isNothing(value) ? "" : expectText(value, context.path);
+  if (field.type === "lau") return lauBytes(field, text, context);
+  return field.type === "lz" ? lzBytes(field, text, context) : fixedBytes(field, text, context);
 }
 
 /** Bytes of hex digits; a missing value is no bytes. */
@@ -99,7 +99,7 @@ export function hexDigits(value: unknown, path: string): Uint8Array {
 }
 
 /** Bytes of decimal digits, two per byte, padded with 0xFF. */
-export function decimalBytes(field: Field, value: unknown, { path }: Place): Uint8Array {
+export function decimalBytes(field: Field, value: unknown, { path }: TextContext): Uint8Array {
   const bytes = new Uint8Array((field.bits ?? 0) / 8).fill(0xff);
   if (isNothing(value)) return bytes;
   if (typeof value !== "string" || !/^(?:\d\d)+$/.test(value)) {

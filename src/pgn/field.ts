@@ -1,4 +1,4 @@
-/** Decoding of one field by interpreting its description; the compiled decoders are tested against it. */
+/** Decoding of one field by interpreting its description, and its range; the compiled decoders are tested against it. */
 import { type Field, MAX_NUMBER_BITS, type Raw } from "./model.ts";
 import {
   bitLabels,
@@ -16,17 +16,17 @@ import {
   lzEnd,
   lzText,
 } from "./read.ts";
-import type { DecodedValue } from "./value.ts";
+import type { DecodedValue, FieldType } from "./spec.ts";
 
 const HALF = 2 ** 32;
 
-/** Position of a decoder in a payload; bytes beyond its end read as 0xFF. */
-export interface Place {
+/** A bit in a payload; bytes beyond the end read as 0xFF. */
+export interface BitPosition {
   payload: Uint8Array;
   bit: number;
 }
 
-function unsigned({ payload, bit }: Place, bits: number): number {
+function unsigned({ payload, bit }: BitPosition, bits: number): number {
   let value = 0;
   let weight = 1;
   while (bits > 0) {
@@ -41,13 +41,13 @@ function unsigned({ payload, bit }: Place, bits: number): number {
 }
 
 /** Raw value of a number of bits, lowest bit first. */
-export function readRaw(place: Place, { bits, signed }: { bits: number; signed?: boolean | undefined }): Raw {
+export function readRaw(position: BitPosition, { bits, signed }: { bits: number; signed?: boolean | undefined }): Raw {
   if (bits <= MAX_NUMBER_BITS) {
-    const raw = unsigned(place, bits);
+    const raw = unsigned(position, bits);
     return signed && raw >= 2 ** (bits - 1) ? raw - 2 ** bits : raw;
   }
-  const high = unsigned({ payload: place.payload, bit: place.bit + 32 }, bits - 32);
-  const raw = (BigInt(high) << 32n) | BigInt(unsigned(place, 32));
+  const high = unsigned({ payload: position.payload, bit: position.bit + 32 }, bits - 32);
+  const raw = (BigInt(high) << 32n) | BigInt(unsigned(position, 32));
   return signed ? BigInt.asIntN(bits, raw) : raw;
 }
 
@@ -79,7 +79,7 @@ function meaningOf(field: Field, raw: Raw, by?: Raw): DecodedValue {
     case "float":
       return float32(number);
     default:
-      return (number * field.times + field.add) / field.per;
+      return inUnit(field, number);
   }
 }
 
@@ -91,36 +91,36 @@ export interface ReadField {
   end: number;
 }
 
-/** What a text's odd bytes become, by who described it. */
-export function oddOf(field: Field): "latin1" | "lossy" {
+/** How bytes of a text that are not UTF-8 are decoded. */
+export function invalidBytesOf(field: Field): "latin1" | "lossy" {
   return field.origin === "overlay" ? "lossy" : "latin1";
 }
 
-function readText(field: Field, { payload, bit }: Place): ReadField {
+function readText(field: Field, { payload, bit }: BitPosition): ReadField {
   const at = bit >>> 3;
-  const odd = oddOf(field);
+  const invalid = invalidBytesOf(field);
   if (field.type === "lau") {
     return {
-      value: lauText(payload, at, payload.length, { fill: field.fill, odd }),
+      value: lauText(payload, at, payload.length, { fill: field.fill, invalid }),
       end: lauEnd(payload, at, payload.length) * 8,
     };
   }
   if (field.type === "lz") {
     const stop = field.bits === undefined ? payload.length : Math.min(payload.length, at + field.bits / 8);
-    const value = lzText(payload, at, stop, odd);
+    const value = lzText(payload, at, stop, invalid);
     return { value, end: field.bits === undefined ? lzEnd(payload, at, stop) * 8 : bit + field.bits };
   }
   const bytes = (field.bits ?? 0) / 8;
   const { fill, elsewhere } = field;
-  let value = fixedText(payload, at, Math.min(payload.length, at + bytes), { fill, odd });
+  let value = fixedText(payload, at, Math.min(payload.length, at + bytes), { fill, invalid });
   if (value === "" && elsewhere) {
     const { byte } = elsewhere;
-    value = fixedText(payload, byte, Math.min(payload.length, byte + elsewhere.bytes), { fill, odd });
+    value = fixedText(payload, byte, Math.min(payload.length, byte + elsewhere.bytes), { fill, invalid });
   }
   return { value, end: bit + bytes * 8 };
 }
 
-function readBinary(field: Field, { payload, bit }: Place, by: Raw | undefined): ReadField {
+function readBinary(field: Field, { payload, bit }: BitPosition, by: Raw | undefined): ReadField {
   const left = Math.max(0, payload.length * 8 - bit);
   const bits = field.bits ?? (field.by === undefined ? left : Math.min(left, Math.ceil(Number(by ?? 0) / 8) * 8));
   if ((bit | bits) & 7) {
@@ -131,15 +131,15 @@ function readBinary(field: Field, { payload, bit }: Place, by: Raw | undefined):
 }
 
 /** Reads a field of any type, except those that need other definitions (`variable`, `value`, `parameters`). */
-export function readField(field: Field, place: Place, by?: Raw): ReadField {
-  const { bit, payload } = place;
+export function readField(field: Field, position: BitPosition, by?: Raw): ReadField {
+  const { bit, payload } = position;
   switch (field.type) {
     case "text":
     case "lau":
     case "lz":
-      return readText(field, place);
+      return readText(field, position);
     case "binary":
-      return readBinary(field, place, by);
+      return readBinary(field, position, by);
     case "decimal": {
       const end = bit + (field.bits ?? 0);
       return { value: decimalText(payload, bit >>> 3, Math.min(payload.length, end >>> 3)), end };
@@ -147,7 +147,7 @@ export function readField(field: Field, place: Place, by?: Raw): ReadField {
   }
   const { bits = 0, signed, repeat } = field;
   if (repeat === undefined) {
-    const raw = readRaw(place, { bits, signed });
+    const raw = readRaw(position, { bits, signed });
     const other = field.byBits === undefined ? by : readRaw({ payload, bit: field.byBits.bit }, field.byBits);
     return { value: meaningOf(field, raw, other), raw, end: bit + bits };
   }
@@ -159,18 +159,49 @@ export function readField(field: Field, place: Place, by?: Raw): ReadField {
 }
 
 /**
- * Reads the value after a key, as wide as the payload says (`bytes`), its key, or else to the end: by the key's type
- * when that many bits are there, a number with fewer bits as that number, and otherwise as hex digits.
+ * Reads the value after a key. Its width is the length in the payload (`bytes`), else that of the key's type, else the
+ * rest. It is decoded by the key's type if it is wide enough; a narrower number as a number; anything else as hex digits.
  */
-export function readKeyed(field: Field | undefined, place: Place, bytes: number | undefined): ReadField {
-  const { payload, bit } = place;
+export function readKeyed(field: Field | undefined, position: BitPosition, bytes: number | undefined): ReadField {
+  const { payload, bit } = position;
   const left = Math.max(0, payload.length * 8 - bit);
   const bits = Math.min(left, bytes === undefined ? field?.bits ?? left : bytes * 8);
   const end = bit + bits;
-  if (field?.bits !== undefined && field.bits <= bits) return { value: readField(field, place).value, end };
+  if (field?.bits !== undefined && field.bits <= bits) return { value: readField(field, position).value, end };
   if (field?.type === "number" && bits > 0 && bits <= MAX_NUMBER_BITS) {
-    const raw = readRaw(place, { bits, signed: field.signed });
-    return { value: (Number(raw) * field.times + field.add) / field.per, end };
+    const raw = readRaw(position, { bits, signed: field.signed });
+    return { value: inUnit(field, raw), end };
   }
   return { value: hexBytes(payload, bit >>> 3, end >>> 3) || null, end };
+}
+
+const NUMBERS: ReadonlySet<FieldType> = new Set(["number", "pgn", "index", "length"]);
+
+/** Whether a raw value within the range is decoded as null. */
+export function isNull({ nulls, signed }: Field, raw: Raw): boolean {
+  // −1 is a value in the standard; it is null here because all ones mean "not available".
+  return nulls.includes(raw) && !(signed && Number(raw) === -1);
+}
+
+/** Smallest and largest raw value that can be sent, without the codes of "not available". */
+export function rawRangeOf(field: Field): { min: Raw; max: Raw } {
+  const { bits = 0, signed } = field;
+  const [low, high] = signed ? [-(2n ** BigInt(bits - 1)), 2n ** BigInt(bits - 1) - 1n] : [0n, 2n ** BigInt(bits) - 1n];
+  const raw = (value: bigint): Raw => bits > MAX_NUMBER_BITS ? value : Number(value);
+  let [min, max] = [low, high];
+  while (max > low && isNull(field, raw(max))) max--;
+  while (min < max && isNull(field, raw(min))) min++;
+  return { min: raw(min), max: raw(max) };
+}
+
+/** Converts a raw value to the unit of its field. */
+export function inUnit({ times, add, per }: Field, raw: Raw): number {
+  return (Number(raw) * times + add) / per;
+}
+
+/** Range of a number in its unit, without the values that mean "not available"; undefined for other fields. */
+export function rangeOf(field: Field): { min: number; max: number } | undefined {
+  if (field.bits === undefined || !NUMBERS.has(field.type)) return undefined;
+  const { min, max } = rawRangeOf(field);
+  return { min: inUnit(field, min), max: inUnit(field, max) };
 }

@@ -1,14 +1,14 @@
-/** JavaScript for decoding one layout: bytes at fixed places, and one object literal, so that V8 keeps one hidden class. */
+/** Generates JavaScript that decodes one layout: bytes at fixed offsets, and one object literal, for one hidden class in V8. */
 import { type Field, type Group, isGroup, type Item, widthOf } from "./model.ts";
-import { oddOf } from "./field.ts";
+import { invalidBytesOf } from "./field.ts";
 
 /** Values the generated code refers to, as `k[0]`, `k[1]` … */
 export type Constants = unknown[];
 
-/** Enums of up to so many bits become an array by raw value. */
+/** Enums of up to this width are compiled to an array indexed by the raw value. */
 const MAX_DENSE_BITS = 11;
 
-/** `d[…]` for the bytes that hold bits `bit` to `bit + bits` (at most 32), as a signed 32-bit expression, unmasked. */
+/** Expression of the bytes with the bits `bit` to `bit + bits` (at most 32), as a signed 32-bit number, unmasked. */
 function bytesAt(base: string, bit: number, bits: number): string {
   const first = bit >>> 3;
   const shift = bit & 7;
@@ -34,7 +34,7 @@ function signedAt(base: string, bit: number, bits: number): string {
   return bits === 32 ? `(${text})|0` : `(${text})<<${32 - bits}>>${32 - bits}`;
 }
 
-/** `(raw · times + add) / per`, without the parts that change nothing. */
+/** Expression of `(raw · times + add) / per`, without operations that have no effect. */
 function scaled({ times, add, per }: Field, raw: string): string {
   const product = times === 1 ? raw : `${raw}*${times}`;
   const sum = add === 0 ? product : `(${product}+${add})`;
@@ -42,19 +42,19 @@ function scaled({ times, add, per }: Field, raw: string): string {
 }
 
 /**
- * Writes the body of a function that decodes `d`, of which `n` bytes are the payload and the rest is 0xFF. It calls
- * helpers as `h.name(…)` and finds tables as `k[0]`, `k[1]` …
+ * Generates the body of a function that decodes `d`, of which `n` bytes are the payload and the rest is 0xFF. Helpers are
+ * `h.name(…)`, tables are `k[0]`, `k[1]` …
  */
-export class Writer {
+export class CodeWriter {
   readonly #constants: Constants;
   readonly #lines: string[] = [];
   #names = 0;
   /** Variables of the last key and of the length after it. */
   #key = "undefined";
   #length = "undefined";
-  /** Variable that holds the byte after the last field whose width the payload told; "" at the start. */
+  /** Variable with the byte offset after the last field of variable width; "" at the start. */
   #base = "";
-  /** Bits since there. */
+  /** Bits since that offset. */
   #bit = 0;
 
   constructor(constants: Constants) {
@@ -146,7 +146,7 @@ export class Writer {
     }
   }
 
-  /** Puts the field behind the cursor and returns the expression of its value. */
+  /** Reads the field at the cursor and returns the expression of its value. */
   #value(field: Field, raws: Map<string, string>): string {
     const { bits, repeat } = field;
     switch (field.type) {
@@ -160,12 +160,12 @@ export class Writer {
         const [pgn, count] = [raws.get(field.by ?? "") ?? "0", raws.get(field.count ?? "") ?? "0"];
         const run = `{at:${this.#byte()},pgn:${pgn},count:${count}}`;
         const value = this.#let(`h.parameterList(d.subarray(0,n),${run})`);
-        this.#goOn("n");
+        this.#continueAt("n");
         return value;
       }
       case "value": {
         const value = this.#let(`h.keyed(${this.#key},d,{at:${this.#byte()},n,bytes:${this.#length}})`);
-        this.#goOn(`${value}.end`);
+        this.#continueAt(`${value}.end`);
         return `${value}.value`;
       }
       case "decimal": {
@@ -188,8 +188,8 @@ export class Writer {
     return value;
   }
 
-  /** The cursor goes on from a byte that only the payload tells. */
-  #goOn(expression: string): void {
+  /** Moves the cursor to the byte offset of an expression. */
+  #continueAt(expression: string): void {
     this.#base = this.#let(expression);
     this.#bit = 0;
   }
@@ -197,21 +197,21 @@ export class Writer {
   #text(field: Field): string {
     const { bits = 0, type } = field;
     const at = this.#byte();
-    const odd = JSON.stringify(oddOf(field));
-    const options = this.#constant({ fill: field.fill, odd: oddOf(field) });
+    const invalid = JSON.stringify(invalidBytesOf(field));
+    const options = this.#constant({ fill: field.fill, invalid: invalidBytesOf(field) });
     if (type === "lau") {
       const value = this.#let(`h.lauText(d,${at},n,${options})`);
-      this.#goOn(`h.lauEnd(d,${at},n)`);
+      this.#continueAt(`h.lauEnd(d,${at},n)`);
       return value;
     }
     if (type === "lz" && field.bits === undefined) {
-      const value = this.#let(`h.lzText(d,${at},n,${odd})`);
-      this.#goOn(`h.lzEnd(d,${at},n)`);
+      const value = this.#let(`h.lzText(d,${at},n,${invalid})`);
+      this.#continueAt(`h.lzEnd(d,${at},n)`);
       return value;
     }
     const end = `Math.min(n,${this.#byte(this.#bit + bits)})`;
     this.#bit += bits;
-    if (type === "lz") return this.#let(`h.lzText(d,${at},${end},${odd})`);
+    if (type === "lz") return this.#let(`h.lzText(d,${at},${end},${invalid})`);
     const text = `h.fixedText(d,${at},${end},${options})`;
     const { elsewhere } = field;
     if (elsewhere === undefined) return this.#let(text);
@@ -236,11 +236,11 @@ export class Writer {
       length === undefined ? `Math.max(n,${at})` : `Math.max(${at},Math.min(n,${at}+(${length}+7>>>3)))`,
     );
     const value = this.#let(`h.hexBytes(d,${at},Math.min(n,${end}))||null`);
-    this.#goOn(end);
+    this.#continueAt(end);
     return value;
   }
 
-  /** Makes sure that fields of so many bits after the cursor can be read: missing bytes are 0xFF. */
+  /** Ensures that `bits` bits after the cursor can be read: missing bytes are 0xFF. */
   #need(bits: number): void {
     if (this.#base === "" || bits === 0) return;
     this.#lines.push(
@@ -248,7 +248,7 @@ export class Writer {
     );
   }
 
-  /** Fields one after the other; returns the entries of their object literal. */
+  /** Reads fields; returns the entries of their object literal. */
   #fields(fields: readonly Field[], raws: Map<string, string>): string[] {
     const entries: string[] = [];
     let ahead = 0;

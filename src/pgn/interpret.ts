@@ -1,21 +1,21 @@
 /**
- * Decodes by walking a definition, field by field. Slower than the compiled decoders and independent of them: tests hold
- * one against the other, and the definitions whose fields are as wide as those of another PGN (126208) are decoded here.
+ * Decodes by interpreting a definition field by field. Slower than the compiled decoders and independent of them: tests
+ * compare both. Definitions whose fields have the types of another PGN's fields (126208) are decoded here.
  */
 import { type Definition, definitionsOf, type Field, type Group, isGroup, type Raw } from "./model.ts";
-import { type Place, type ReadField, readField, readKeyed, readRaw } from "./field.ts";
+import { type BitPosition, type ReadField, readField, readKeyed, readRaw } from "./field.ts";
 import { CommandedPgn, isProprietary, parameterList, readParameter } from "./parameters.ts";
 import { hexBytes } from "./read.ts";
-import type { Decoded, DecodedValue } from "./value.ts";
+import type { Decoded, DecodedValue } from "./spec.ts";
 
 /** Raw values that later fields refer to, by name. */
 type Raws = Map<string, Raw>;
 
-/** State of one walk: where it stands, and what later fields need of the earlier ones. */
-class Walk {
+/** Position in a payload, and data of earlier fields that later ones need. */
+class Interpreter {
   readonly #payload: Uint8Array;
   bit = 0;
-  /** Field whose value is next, by the key before it; its width when the payload tells that. */
+  /** Type of the value after the last key, and its width if a length was read. */
   #key: { field: Field | undefined; bytes: number | undefined } | undefined;
   #commanded: CommandedPgn | undefined;
 
@@ -33,12 +33,12 @@ class Walk {
     const { value, raw, end } = this.#read(field, raws);
     this.bit = end;
     const { name } = field;
-    if (raw !== undefined) this.#note(field, raw, raws);
+    if (raw !== undefined) this.#remember(field, raw, raws);
     if (name !== undefined) record[name] = value;
   }
 
   #read(field: Field, raws: Raws): ReadField {
-    const place: Place = { payload: this.#payload, bit: this.bit };
+    const position: BitPosition = { payload: this.#payload, bit: this.bit };
     switch (field.type) {
       case "parameters":
         return {
@@ -54,19 +54,19 @@ class Walk {
       case "value":
         return this.#value();
       default:
-        return readField(field, place, field.by === undefined ? undefined : raws.get(field.by));
+        return readField(field, position, field.by === undefined ? undefined : raws.get(field.by));
     }
   }
 
-  #note(field: Field, raw: Raw, raws: Raws): void {
+  #remember(field: Field, raw: Raw, raws: Raws): void {
     if (field.name !== undefined) raws.set(field.name, raw);
     if (field.type === "pgn") this.#commanded = new CommandedPgn(Number(raw));
-    if (field.proprietary && field.name !== undefined) this.#commanded?.note(field.name, raw);
+    if (field.proprietary && field.name !== undefined) this.#commanded?.restrict(field.name, raw);
     if (field.type === "key") this.#key = { field: field.keys?.get(Number(raw)), bytes: undefined };
     if (field.type === "length" && this.#key) this.#key.bytes = Number(raw);
   }
 
-  /** The value of a parameter: its number is the byte before. */
+  /** The value of a parameter; the byte before it is the parameter's number. */
   #variable(): ReadField {
     const at = this.bit / 8;
     const parameter = this.#commanded && readParameter(this.#payload, at - 1, this.#commanded);
@@ -80,7 +80,7 @@ class Walk {
     return readKeyed(field, { payload: this.#payload, bit: this.bit }, bytes);
   }
 
-  /** Reads the sets of a group, as many as are whole. */
+  /** Reads the complete sets of a group. */
   group({ group, count, fields, partial }: Group, record: Decoded, raws: Raws): void {
     const most = count === undefined ? Infinity : Number(raws.get(count) ?? 0);
     const list: DecodedValue[] = [];
@@ -107,17 +107,17 @@ export function matchesPayload({ matches }: Definition, payload: Uint8Array): bo
 
 /** Decodes a payload by one definition. */
 export function interpretBy({ items }: Definition, payload: Uint8Array): Decoded {
-  const walk = new Walk(payload);
+  const interpreter = new Interpreter(payload);
   const record: Decoded = {};
   const raws: Raws = new Map();
   for (const item of items) {
-    if (isGroup(item)) walk.group(item, record, raws);
-    else walk.field(item, record, raws);
+    if (isGroup(item)) interpreter.group(item, record, raws);
+    else interpreter.field(item, record, raws);
   }
   return record;
 }
 
-/** Decodes a payload; undefined when no definition of the PGN fits it. */
+/** Decodes a payload; undefined when no definition of the PGN matches. */
 export function interpret(pgn: number, payload: Uint8Array): Decoded | undefined {
   const definition = definitionsOf(pgn).find((each) => matchesPayload(each, payload));
   return definition === undefined || payload.length < definition.least ? undefined : interpretBy(definition, payload);

@@ -1,5 +1,5 @@
 import definitions from "./definitions.gen.json" with { type: "json" };
-import { MANUFACTURER_ALIASES } from "./overlay/mod.ts";
+import { MANUFACTURER_ALIASES } from "./overlay.ts";
 
 const nameByCode = new Map<number, string>();
 const codeByName = new Map<string, number>(Object.entries(MANUFACTURER_ALIASES));

@@ -1,6 +1,6 @@
 /**
- * What is known about PGNs: payloads decoded and encoded, what they hold (names, units, ranges, labels), how they travel
- * (single frame or fast packet), and manufacturers. The facts are the generated definitions with the overlay over them.
+ * PGNs: decoding and encoding of payloads, descriptions of their fields (names, units, ranges, labels), framing (single
+ * frame or fast packet), and manufacturers. Source are the generated definitions, changed and extended by the overlay.
  *
  * @module
  */
@@ -8,10 +8,8 @@ export type { Labels, LabelValue } from "../units/mod.ts";
 export * from "./catalog.ts";
 export * from "./decode.ts";
 export * from "./encode.ts";
-export * from "./framing.ts";
 export * from "./manufacturers.ts";
 export * from "./numbers.ts";
-export type { Framing } from "./overlay/mod.ts";
+export type { Framing } from "./overlay.ts";
 export * from "./product_information.ts";
-export type { FieldType } from "./spec.ts";
-export type { Decoded, DecodedValue } from "./value.ts";
+export type { Decoded, DecodedValue, FieldType } from "./spec.ts";

@@ -1,6 +1,5 @@
 import definitions from "./definitions.gen.json" with { type: "json" };
 import {
-  CORRECTIONS,
   KEY_ROWS,
   NEWER_LAYOUTS,
   NEWER_TABLES,
@@ -8,7 +7,8 @@ import {
   NEWEST_TABLES,
   OVERLAY_DEFINITIONS,
   OVERLAY_TABLES,
-} from "./overlay/mod.ts";
+  TOLERANCES,
+} from "./overlay.ts";
 import {
   defaultCodes,
   type DefinitionSpec,
@@ -19,7 +19,7 @@ import {
   type LabelTable,
 } from "./spec.ts";
 
-/** A number as it lies in the payload; wider ones than a double holds are bigints. */
+/** A number in the payload; wide ones, which a double cannot hold, are bigints. */
 export type Raw = number | bigint;
 
 /** Fields of up to this many bits have a number as raw value, wider ones a bigint. */
@@ -31,37 +31,37 @@ export interface Labels {
   byLabel: ReadonlyMap<string, number>;
 }
 
-/** Who described a definition; it decides what "not available" is and how odd bytes of a text are read. */
+/** Source of a definition; determines the values of "not available" and the decoding of invalid UTF-8. */
 export type Origin = "overlay" | "canboat";
 
-/** A field with everything looked up that its row only names. */
+/** A field with the tables that its row names. */
 export interface Field extends Omit<FieldSpec, "type" | "table" | "parts"> {
   type: FieldType;
   times: number;
   add: number;
   per: number;
   origin: Origin;
-  /** Raw values that read as null. */
+  /** Raw values that are decoded as null. */
   nulls: readonly Raw[];
   /** Raw value that is sent for null. */
   blank: Raw;
   labels?: Labels;
-  /** Labels for people of what is decoded as a number. */
-  words?: { labels?: Labels; bits?: Labels; indirect?: { by: string; tables: ReadonlyMap<number, Labels> } };
+  /** Human-readable labels of values that are decoded as numbers. */
+  displayLabels?: { labels?: Labels; bits?: Labels; indirect?: { by: string; tables: ReadonlyMap<number, Labels> } };
   /** For `indirect`: labels by the other field's raw value … */
   indirect?: ReadonlyMap<number, Labels>;
-  /** … which lies here, before or behind this one. */
+  /** … which is at this offset, before or after this one. */
   byBits?: { bit: number; bits: number };
-  /** For `key`: what the value that follows is. */
+  /** For `key`: the type of the following value, by key. */
   keys?: ReadonlyMap<number, Field>;
   parts?: readonly Field[];
 }
 
-/** A set of fields that repeats. */
+/** A repeated set of fields. */
 export interface Group {
   group: string;
   count?: string;
-  /** A last set that the payload cuts is filled up with ones like any short payload; otherwise it is left out. */
+  /** An incomplete last set is padded with ones; otherwise it is omitted. */
   partial: boolean;
   fields: readonly Field[];
 }
@@ -73,9 +73,9 @@ export interface Definition extends Omit<DefinitionSpec, "fields" | "least"> {
   origin: Origin;
   least: number;
   items: readonly Item[];
-  /** Bits before the first field whose width the payload tells, or of the whole when there is none. */
+  /** Bits before the first field of variable width, or of the whole layout. */
   fixedBits: number;
-  /** What makes this layout the one: bit offset, and the field with its `match`. */
+  /** Discriminators: bit offset, and the field with its `match`. */
   matches: readonly { bit: number; field: Field }[];
 }
 
@@ -88,7 +88,7 @@ export function isGroup(item: Item | ItemSpec): boolean {
 
 const NULLABLE: ReadonlySet<FieldType> = new Set(["number", "pgn", "enum", "indirect", "hex", "date", "time"]);
 
-/** 2^bits − 1, as wide as the raw values of that width. */
+/** 2^bits − 1, as a bigint for wide fields. */
 function allOnes(bits: number): Raw {
   return bits > MAX_NUMBER_BITS ? (1n << BigInt(bits)) - 1n : 2 ** bits - 1;
 }
@@ -101,7 +101,7 @@ function halved(raw: Raw): Raw {
   return typeof raw === "bigint" ? raw >> 1n : Math.floor(raw / 2);
 }
 
-/** Raw values of a field that read as null, the one that is sent first. */
+/** Raw values of a field that are decoded as null; the first is the one that is sent. */
 function nullsOf(spec: FieldSpec, type: FieldType, origin: Origin): Raw[] {
   const { bits } = spec;
   const nullable = NULLABLE.has(type) && spec.match === undefined && !spec.always && spec.repeat === undefined;
@@ -125,7 +125,7 @@ function labelsOf(table: LabelTable): Labels {
   return { byCode, byLabel };
 }
 
-/** A value made once for each name, from the text that the definitions hold. */
+/** Parses the JSON text of a name when it is first needed. */
 function lazily<T>(texts: readonly (readonly string[])[], make: (parsed: unknown) => T): (name: string) => T {
   const byName = new Map(texts.map(([name, text]) => [name, text]));
   const made = new Map<string, T>();
@@ -157,23 +157,25 @@ const indirectTable = lazily(
 const keyTables = new Map(definitions.keys.map(([name, text]) => [name, text]));
 const keyTablesMade = new Map<string, ReadonlyMap<number, Field>>();
 
-/** What the values after the keys of a table are: canboat's rows with what the overlay says of them. */
+/** Types of the values after the keys of a table: canboat's rows, changed by the overlay. */
 function keyTable(name: string): ReadonlyMap<number, Field> {
   let table = keyTablesMade.get(name);
   if (table === undefined) {
     const rows: Record<string, FieldSpec> = JSON.parse(keyTables.get(name) ?? "{}");
-    for (const { table, key, set } of KEY_ROWS) if (table === name) rows[key] = Object.assign({}, rows[key], set);
+    for (const changes of KEY_ROWS.filter((each) => each.table === name)) {
+      for (const [key, row] of Object.entries(changes.rows)) rows[key] = { ...rows[key], ...row };
+    }
     table = new Map(Object.entries(rows).map(([code, spec]) => [Number(code), fieldOf(spec, "canboat")]));
     keyTablesMade.set(name, table);
   }
   return table;
 }
 
-function wordsOf({ label_table, bit_table, indirect_table }: FieldSpec): Pick<Field, "words"> {
-  if (label_table !== undefined) return { words: { labels: labelTable(label_table) } };
-  if (bit_table !== undefined) return { words: { bits: labelTable(bit_table) } };
+function displayLabelsOf({ label_table, bit_table, indirect_table }: FieldSpec): Pick<Field, "displayLabels"> {
+  if (label_table !== undefined) return { displayLabels: { labels: labelTable(label_table) } };
+  if (bit_table !== undefined) return { displayLabels: { bits: labelTable(bit_table) } };
   if (indirect_table === undefined) return {};
-  return { words: { indirect: { by: indirect_table.by, tables: indirectTable(indirect_table.name) } } };
+  return { displayLabels: { indirect: { by: indirect_table.by, tables: indirectTable(indirect_table.name) } } };
 }
 
 function fieldOf(spec: FieldSpec, origin: Origin): Field {
@@ -194,33 +196,33 @@ function fieldOf(spec: FieldSpec, origin: Origin): Field {
     ...(labels && { labels }),
     ...(table !== undefined && type === "indirect" && { indirect: indirectTable(table) }),
     ...(table !== undefined && type === "key" && { keys: keyTable(table) }),
-    ...wordsOf(spec),
+    ...displayLabelsOf(spec),
   };
 }
 
-/** Bits of a field in the payload; undefined when the payload tells. */
+/** Bits of a field in the payload; undefined for a variable width. */
 export function widthOf(field: Field | FieldSpec): number | undefined {
   if (field.proprietary) return undefined;
   return field.bits === undefined ? undefined : field.bits * (field.repeat ?? 1);
 }
 
-/** A length is a number even where all ones would say "not available". */
+/** All ones are a valid length. */
 function neverNull(items: readonly Item[], name: string): void {
   for (const item of items) if (!isGroup(item) && item.name === name) item.nulls = [];
 }
 
-/** Where the fields of known width lie, up to the first whose width the payload tells. */
-function placesOf(fields: readonly ItemSpec[]): { places: Map<FieldSpec, number>; end: number } {
-  const places = new Map<FieldSpec, number>();
+/** Bit offsets of the fields up to the first of variable width. */
+function offsetsOf(fields: readonly ItemSpec[]): { offsets: Map<FieldSpec, number>; end: number } {
+  const offsets = new Map<FieldSpec, number>();
   let bit = 0;
   for (const item of fields) {
     if (isGroup(item)) break;
-    places.set(item, bit);
+    offsets.set(item, bit);
     const width = widthOf(item);
     if (width === undefined) break;
     bit += width;
   }
-  return { places, end: bit };
+  return { offsets, end: bit };
 }
 
 function itemsOf({ fields }: DefinitionSpec, origin: Origin): Item[] {
@@ -236,19 +238,19 @@ function itemsOf({ fields }: DefinitionSpec, origin: Origin): Item[] {
   for (const field of items.flatMap((item) => isGroup(item) ? item.fields : [item])) {
     if (field.type === "binary" && field.by !== undefined) neverNull(items, field.by);
   }
-  const named = new Map(Array.from(placesOf(fields).places, ([{ name, bits = 0 }, bit]) => [name, { bit, bits }]));
+  const named = new Map(Array.from(offsetsOf(fields).offsets, ([{ name, bits = 0 }, bit]) => [name, { bit, bits }]));
   for (const item of items) {
-    const place = isGroup(item) || item.type !== "indirect" ? undefined : named.get(item.by);
-    if (place && !isGroup(item)) item.byBits = place;
+    const offset = isGroup(item) || item.type !== "indirect" ? undefined : named.get(item.by);
+    if (offset && !isGroup(item)) item.byBits = offset;
   }
   return items;
 }
 
-/** A definition whose fields are resolved when somebody looks at them: of a PGN's layouts, few are ever met. */
+/** A definition whose fields are resolved at first use: most layouts are never used. */
 function definitionOf(spec: DefinitionSpec, origin: Origin): Definition {
   const { fields, ...rest } = spec;
-  const { places, end } = placesOf(fields);
-  const matching = [...places].filter(([{ match }]) => match !== undefined);
+  const { offsets, end } = offsetsOf(fields);
+  const matching = [...offsets].filter(([{ match }]) => match !== undefined);
   let items: Item[] | undefined;
   return {
     ...rest,
@@ -262,14 +264,17 @@ function definitionOf(spec: DefinitionSpec, origin: Origin): Definition {
   };
 }
 
-function correct(spec: DefinitionSpec): DefinitionSpec {
-  const corrections = CORRECTIONS.filter(({ pgn, id }) => pgn === spec.pgn && id === spec.id);
-  if (corrections.length === 0) return spec;
-  const set = (field: FieldSpec): FieldSpec =>
-    Object.assign({}, field, ...corrections.filter((each) => each.field === field.name).map((each) => each.set));
+function withTolerances(spec: DefinitionSpec): DefinitionSpec {
+  const rows = TOLERANCES.filter(({ pgn, id }) => pgn === spec.pgn && id === spec.id);
+  if (rows.length === 0) return spec;
+  const tolerances = new Map(rows.flatMap((row) => Object.entries(row.tolerances)));
+  const changed = (field: FieldSpec): FieldSpec => {
+    const tolerance = tolerances.get(field.name ?? "");
+    return tolerance === undefined ? field : { ...field, tolerance };
+  };
   return {
     ...spec,
-    fields: spec.fields.map((item) => isGroup(item) ? { ...item, fields: item.fields.map(set) } : set(item)),
+    fields: spec.fields.map((item) => isGroup(item) ? { ...item, fields: item.fields.map(changed) } : changed(item)),
   };
 }
 
@@ -281,12 +286,12 @@ const newer = Map.groupBy([...NEWEST_LAYOUTS, ...NEWER_LAYOUTS], ({ pgn }) => pg
 const all: ReadonlySet<number> = new Set([...generated.keys(), ...overlay.keys(), ...newer.keys()]);
 const known = new Map<number, readonly Definition[]>();
 
-/** canboat's layouts: those that are newer than the package first, in place of the older ones of the same id. */
+/** canboat's layouts: newer ones first, which replace those of the package. */
 function canboatLayouts(pgn: number): Definition[] {
   const row = generated.get(pgn);
   const interval = row === undefined || row[3] === null ? {} : { interval: Number(row[3]) };
   const layouts: GeneratedLayout[] = row === undefined ? [] : JSON.parse(String(row[4]));
-  const specs = layouts.map((layout) => correct({ description: String(row?.[2]), ...interval, ...layout, pgn }));
+  const specs = layouts.map((layout) => withTolerances({ description: String(row?.[2]), ...interval, ...layout, pgn }));
   const fresh = newer.get(pgn) ?? [];
   const replaced = new Set(fresh.flatMap(({ id, replaces }) => [id, replaces]));
   return [...fresh, ...specs.filter(({ id }) => !replaced.has(id))].map((spec) => definitionOf(spec, "canboat"));
@@ -298,14 +303,14 @@ function layoutsOf(pgn: number): Definition[] {
   return [...own, ...canboatLayouts(pgn).filter(({ id }) => !own.some((each) => each.id === id))];
 }
 
-/** The layouts of a PGN, in the order in which they are tried; none when nobody has described it. */
+/** The layouts of a PGN, in order of precedence; none for an unknown PGN. */
 export function definitionsOf(pgn: number): readonly Definition[] {
   let layouts = known.get(pgn);
   if (layouts === undefined && all.has(pgn)) known.set(pgn, layouts = layoutsOf(pgn));
   return layouts ?? [];
 }
 
-/** All PGNs that somebody has described, ascending. */
+/** All known PGNs, ascending. */
 export function knownPgns(): number[] {
   return [...all].sort((a, b) => a - b);
 }

@@ -2,8 +2,7 @@
 import { type Definition, definitionsOf, type Field, isGroup, type Raw } from "./model.ts";
 import { readField } from "./field.ts";
 import { hexBytes } from "./read.ts";
-import type { FieldType } from "./spec.ts";
-import type { DecodedValue } from "./value.ts";
+import type { DecodedValue, FieldType } from "./spec.ts";
 
 /** All ones: the count is not available. */
 const UNKNOWN_COUNT = 255;
@@ -22,7 +21,7 @@ export interface NumberedField {
   name: string | null;
 }
 
-/** Whether the PGN is proprietary: its payload begins with a manufacturer code. */
+/** True for a proprietary PGN: its payload begins with a manufacturer code. */
 export function isProprietary(pgn: number): boolean {
   return pgn === 61184 || pgn === 126720 || (pgn >= 65280 && pgn <= 65535) || (pgn >= 130816 && pgn <= 131071);
 }
@@ -99,9 +98,9 @@ function narrow(
 function narrowedBy(layouts: readonly Definition[], key: number | string): Narrowed {
   const matches = new Map(layouts.map((layout) => [layout, matchOf(layout, key)]));
   const leftFor = (raw: number | undefined) => layouts.filter((layout) => (matches.get(layout) ?? raw) === raw);
-  const told = new Set([...matches.values()].filter((match) => match !== undefined));
-  if (told.size === 0) return { byMatch: new Map(), rest: layouts };
-  return { byMatch: new Map(Array.from(told, (raw) => [raw, leftFor(raw)])), rest: leftFor(undefined) };
+  const matched = new Set([...matches.values()].filter((match) => match !== undefined));
+  if (matched.size === 0) return { byMatch: new Map(), rest: layouts };
+  return { byMatch: new Map(Array.from(matched, (raw) => [raw, leftFor(raw)])), rest: leftFor(undefined) };
 }
 
 /** The commanded PGN. The parameters narrow down its layouts by their discriminators. */
@@ -124,7 +123,7 @@ export class CommandedPgn {
    * Processes a value: excludes the layouts that need another one. The key is a field's number, or its name:
    * PGN 126208 has the manufacturer of a proprietary PGN before the parameters.
    */
-  note(key: number | string, raw: Raw): void {
+  restrict(key: number | string, raw: Raw): void {
     this.#layouts = narrow(this.#layouts, { key, raw: Number(raw) });
   }
 
@@ -152,7 +151,7 @@ export function readParameter(payload: Uint8Array, at: number, commanded: Comman
   }
   let read = known && readField(known.field, { payload, bit: (at + 1) * 8 });
   if (read?.raw !== undefined) {
-    commanded.note(number, read.raw);
+    commanded.restrict(number, read.raw);
     const better = commanded.field(number);
     if (better && better !== known) {
       known = better;

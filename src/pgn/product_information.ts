@@ -28,7 +28,7 @@ const STRINGS = {
 const LATE_MODEL_VERSION = [76, 24] as const;
 
 function text(payload: Uint8Array, [start, length]: readonly [number, number]): string {
-  return fixedText(payload, start, start + length, { odd: "latin1" }).trimEnd();
+  return fixedText(payload, start, start + length, { invalid: "latin1" }).trimEnd();
 }
 
 /** Reads product information; undefined when the payload is too short. */

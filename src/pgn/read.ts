@@ -32,7 +32,7 @@ function codePoints(bytes: Uint8Array, at: number, end: number): number[] {
 
 /** Decodes one character per byte; eight at a time, which is several times faster than a loop over single bytes. */
 function singleBytes(bytes: Uint8Array, at: number, end: number): string {
-  const byte = (place: number) => bytes[place] ?? 0;
+  const byte = (index: number) => bytes[index] ?? 0;
   let text = "";
   for (; at + 8 <= end; at += 8) {
     text += String.fromCharCode(
@@ -54,12 +54,12 @@ function singleBytes(bytes: Uint8Array, at: number, end: number): string {
  * Decodes a text: ASCII on nearly every device, otherwise UTF-8. For invalid UTF-8
  * `"latin1"` reads every byte as Latin-1, and `"lossy"` replaces each invalid byte by U+FFFD.
  */
-export function characters(bytes: Uint8Array, at: number, end: number, odd: "latin1" | "lossy"): string {
+export function characters(bytes: Uint8Array, at: number, end: number, invalid: "latin1" | "lossy"): string {
   let every = 0;
   for (let next = at; next < end; next++) every |= bytes[next] ?? 0;
   if (every > 0x7f) {
     const points = codePoints(bytes, at, end);
-    if (odd === "lossy" || !points.includes(REPLACEMENT)) return String.fromCodePoint(...points);
+    if (invalid === "lossy" || !points.includes(REPLACEMENT)) return String.fromCodePoint(...points);
   }
   return singleBytes(bytes, at, end);
 }
@@ -69,12 +69,12 @@ export function fixedText(
   bytes: Uint8Array,
   at: number,
   end: number,
-  { fill = "", odd }: { fill?: string | undefined; odd: "latin1" | "lossy" },
+  { fill = "", invalid }: { fill?: string | undefined; invalid: "latin1" | "lossy" },
 ): string {
   let stop = at;
   while (stop < end && bytes[stop] !== 0x00 && bytes[stop] !== 0xff) stop++;
   while (fill !== "" && stop > at && fill.includes(String.fromCharCode(bytes[stop - 1] ?? 0))) stop--;
-  return characters(bytes, at, stop, odd);
+  return characters(bytes, at, stop, invalid);
 }
 
 /** End of a text with leading length and encoding bytes; its length includes these two. */
@@ -90,13 +90,18 @@ export function lauText(
   bytes: Uint8Array,
   at: number,
   end: number,
-  { odd, fill = odd === "latin1" ? " @" : undefined }: { fill?: string | undefined; odd: "latin1" | "lossy" },
+  { invalid, fill = invalid === "latin1" ? " @" : undefined }: {
+    fill?: string | undefined;
+    invalid: "latin1" | "lossy";
+  },
 ): string {
   const stop = lauEnd(bytes, at, end);
   const start = at + 2;
   if (start >= stop) return "";
   if (bytes[at + 1] === 0) return utf16.decode(bytes.subarray(start, stop));
-  return fill === undefined ? characters(bytes, start, stop, odd) : fixedText(bytes, start, stop, { fill, odd });
+  return fill === undefined
+    ? characters(bytes, start, stop, invalid)
+    : fixedText(bytes, start, stop, { fill, invalid });
 }
 
 /** End of a text with a leading length and a final zero; its length includes neither. */
@@ -105,9 +110,9 @@ export function lzEnd(bytes: Uint8Array, at: number, end: number): number {
 }
 
 /** Decodes a text with a leading length. */
-export function lzText(bytes: Uint8Array, at: number, end: number, odd: "latin1" | "lossy"): string {
+export function lzText(bytes: Uint8Array, at: number, end: number, invalid: "latin1" | "lossy"): string {
   const stop = at >= end ? at : Math.min(end, at + 1 + (bytes[at] ?? 0));
-  return fixedText(bytes, at + 1, stop, { odd });
+  return fixedText(bytes, at + 1, stop, { invalid });
 }
 
 const HEX_BYTES = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
@@ -193,7 +198,7 @@ export function isoTime(ticks: number, perSecond: number): string {
 
 const floats = new DataView(new ArrayBuffer(4));
 
-/** The 32-bit IEEE 754 number of these bits, in as few digits as tell it from its neighbours; null for what JSON cannot hold. */
+/** The 32-bit IEEE 754 number of these bits, in the fewest digits that identify it; null for NaN and infinity. */
 export function float32(raw: number): number | null {
   floats.setUint32(0, raw);
   const value = floats.getFloat32(0);

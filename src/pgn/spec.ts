@@ -98,7 +98,7 @@ export interface FieldSpec {
   /** Smaller changes, in the field's unit, are insignificant. */
   tolerance?: number;
   /** Why this row differs from canboat's. */
-  why?: string;
+  reason?: string;
 }
 
 /** A repeated set of fields: `count` times, or until the payload ends. */
@@ -126,7 +126,7 @@ export interface DefinitionSpec {
   /** Whether every field and width is known. */
   complete?: true;
   /** Why this definition is in the overlay. */
-  why?: string;
+  reason?: string;
   /** Id of the layout that this one replaces, if the id differs. */
   replaces?: string;
   fields: ItemSpec[];
@@ -141,3 +141,14 @@ export function defaultCodes(bits: number): number {
   if (bits < 4) return 1;
   return bits < 8 ? 2 : 3;
 }
+
+/** A value in a decoded payload. */
+export type DecodedValue =
+  | number
+  | string
+  | null
+  | DecodedValue[]
+  | { [name: string]: DecodedValue };
+
+/** Decoded fields of a payload by name. */
+export type Decoded = { [name: string]: DecodedValue };

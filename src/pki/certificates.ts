@@ -1,51 +1,50 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { AtomicFile, type Clock, type DirectoryLock, FileError, lockDirectory, pathExists } from "../base/mod.ts";
-import { isInstanceId } from "./instance_id.ts";
+import { isInstanceId } from "./identity.ts";
 import { type CertificatePair, type CertificateSubject, makeAuthority, Signer } from "./certificates_make.ts";
 import { type AuthorityRecord, formatRecord, type IssuedCertificate, parseRecord } from "./certificates_record.ts";
-import { formatRevocations } from "./revocation.ts";
-import { normalSerial } from "./revocation_serial.ts";
+import { formatRevocations, normalSerial } from "./revocation.ts";
 
-/** What was asked of an authority cannot be done, and nothing was changed. The message says why. */
+/** An operation of the authority was refused; nothing was changed. The message says why. */
 export class CertificateError extends Error {
   /** `CertificateError`. */
   override name = "CertificateError";
 }
 
-/** Files are there that would be written over. */
+/** Files exist that would be overwritten. */
 export class FilesExistError extends CertificateError {
   /** `FilesExistError`. */
   override name = "FilesExistError";
 }
 
-/** Files of an authority, in its directory. */
+/** File names in the directory of an authority. */
 export const AUTHORITY_FILES = {
-  /** Its certificate: what boats and cloud trust. */
+  /** Certificate of the authority, trusted by boats and cloud. */
   cert: "ca.pem",
-  /** Its key, which never leaves the directory. */
+  /** Private key of the authority, which never leaves the directory. */
   key: "ca-key.pem",
-  /** Every certificate that it made. */
+  /** Record of all issued certificates. */
   record: "issued.json",
-  /** Serial numbers that are good no more; what a running cloud reads. */
+  /** Revoked serial numbers, read by the cloud. */
   revoked: "revoked.txt",
-  /** The same, signed, for other programs. */
+  /** Signed list of revoked certificates (CRL), for other programs. */
   crl: "crl.pem",
 } as const;
 
-/** What a boat or a server is given: a folder with three files, to be copied as it is. */
+/** A folder with the three files for a boat or server. */
 export interface CertificateFolder {
-  /** The folder. */
+  /** Path of the folder. */
   path: string;
-  /** Its certificate, PEM. */
+  /** Path of the certificate, PEM. */
   certPath: string;
-  /** The key of that, PEM. */
+  /** Path of its private key, PEM. */
   keyPath: string;
-  /** Copy of the authority's certificate. */
+  /** Path of a copy of the authority's certificate. */
   caPath: string;
-  /** What is written down of it. */
+  /** Its entry in the record. */
   certificate: IssuedCertificate;
-  /** Other certificates of the same name that are still good. */
+  /** Other valid certificates of the same name. */
   earlier: readonly IssuedCertificate[];
 }
 
@@ -54,26 +53,26 @@ const PUBLIC_MODE = 0o644;
 const PRIVATE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 const MAX_RECORD_BYTES = 16 * 1024 * 1024;
-/** Labels of letters, digits and dashes; the first one may be a star. */
+/** Labels of letters, digits and dashes; the first one may be an asterisk. */
 const HOST_NAME =
   /^(?=.{1,253}$)(?:\*\.)?(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
 
-/** A list of revoked certificates is for the cloud, about boats. */
-const SERVERS_STAY =
-  "it is the cloud's certificate, and boats do not ask whether that is revoked: where its key is in " +
-  "wrong hands, only another authority helps";
+/** Boats read no list of revoked certificates. */
+const SERVER_NOT_REVOCABLE =
+  "it is the certificate of a cloud, and boats do not check whether that is revoked: if its key has leaked, " +
+  "make a new authority";
 
-/** Whether text can be the host of a server's certificate. */
+/** True for a valid host name of a server certificate, wildcards included. */
 export function isHostName(text: string): boolean {
   return HOST_NAME.test(text) && isIP(text) === 0;
 }
 
 /**
- * Makes an authority in a directory, which is made when it is missing.
+ * Creates an authority in a directory, which is created if missing.
  *
  * @param options.name its common name
- * @param options.days how long it is good
- * @throws {CertificateError} there is one already
+ * @param options.days validity, days
+ * @throws {CertificateError} the directory already has an authority
  * @throws {FileError} the directory cannot be written, or another process uses it
  */
 export async function initAuthority(
@@ -83,7 +82,7 @@ export async function initAuthority(
   using _lock = await lockDirectory(directory, { what: "directory of the authority" });
   for (const file of Object.values(AUTHORITY_FILES)) {
     if (!await pathExists(`${directory}/${file}`)) continue;
-    throw new CertificateError(`Cannot make an authority in "${directory}": there is one already, "${file}"`);
+    throw new CertificateError(`Cannot make an authority in "${directory}": "${file}" already exists`);
   }
   const nowMs = nowMsOf(clock);
   const pair = await makeAuthority(name, { nowMs, days });
@@ -98,16 +97,16 @@ export async function initAuthority(
 }
 
 /**
- * Every certificate that the authority of a directory has made, oldest first.
+ * All certificates that the authority of a directory has issued, oldest first.
  *
  * @throws {CertificateError} there is no authority
- * @throws {FileError} its record cannot be read
+ * @throws {FileError} the record cannot be read
  */
 export async function readIssued(directory: string): Promise<readonly IssuedCertificate[]> {
   return (await readRecord(directory)).certificates;
 }
 
-/** An authority, held by this process until it is disposed of. */
+/** An authority. Its directory is locked until it is disposed of. */
 export class Authority implements Disposable {
   readonly #directory: string;
   readonly #clock: Clock;
@@ -135,13 +134,13 @@ export class Authority implements Disposable {
   }
 
   /**
-   * Takes the authority of a directory.
+   * Opens and locks the authority of a directory.
    *
-   * @throws {CertificateError} there is none
+   * @throws {CertificateError} there is no authority
    * @throws {FileError} its files cannot be read, or another process uses it
    */
   static async open(directory: string, { clock }: { clock: Clock }): Promise<Authority> {
-    // Looked for first: to take the lock would make the directory.
+    // Checked first, because locking would create the directory.
     await readText(directory, AUTHORITY_FILES.cert);
     const lock = await lockDirectory(directory, { what: "directory of the authority" });
     try {
@@ -154,16 +153,15 @@ export class Authority implements Disposable {
     }
   }
 
-  /** Every certificate that it has made, oldest first. */
+  /** All issued certificates, oldest first. */
   get issued(): readonly IssuedCertificate[] {
     return this.#record.certificates;
   }
 
   /**
-   * Makes a certificate for a boat, in `boats/{instanceId}`. Those it has already stay good until they are revoked.
+   * Issues a certificate for a boat, in `boats/{instanceId}`. Earlier certificates stay valid until they are revoked.
    *
-   * @param options.isForced write over files that are there
-   * @throws {CertificateError} it is no instance id; {@linkcode FilesExistError}: the files are there
+   * @throws {CertificateError} invalid instance id; {@linkcode FilesExistError}: the files exist
    */
   async issueBoat(instanceId: string, options: IssueOptions): Promise<CertificateFolder> {
     if (!isInstanceId(instanceId)) {
@@ -176,11 +174,10 @@ export class Authority implements Disposable {
   }
 
   /**
-   * Makes a certificate for a cloud server, in `server`.
+   * Issues a certificate for a cloud server, in `server`.
    *
-   * @param names the hosts and IP addresses that boats reach it by
-   * @param options.isForced write over files that are there
-   * @throws {CertificateError} there is no name or a wrong one; {@linkcode FilesExistError}: the files are there
+   * @param names host names and IP addresses that boats connect to
+   * @throws {CertificateError} no name, or an invalid one; {@linkcode FilesExistError}: the files exist
    */
   async issueServer(
     { hosts, ips }: { hosts: readonly string[]; ips: readonly string[] },
@@ -196,11 +193,11 @@ export class Authority implements Disposable {
   }
 
   /**
-   * Revokes certificates of a boat: all that are good, or one.
+   * Revokes all certificates of a boat, or one of them.
    *
-   * @param options.serial the one, hex
-   * @returns those that were revoked now
-   * @throws {CertificateError} there is no such certificate, it is a cloud's, or it is revoked already
+   * @param options.serial serial number of the one to revoke, hex
+   * @returns the certificates revoked by this call
+   * @throws {CertificateError} no such certificate, it belongs to a cloud, or it is already revoked
    */
   async revoke(
     instanceId: string,
@@ -214,24 +211,24 @@ export class Authority implements Disposable {
     if (matching.length === 0) throw new CertificateError(`Cannot revoke ${which}: ${this.#whyNot(instanceId)}`);
     const revokedMs = nowMsOf(this.#clock);
     const revoked = matching.filter((each) => each.revokedMs === undefined).map((each) => ({ ...each, revokedMs }));
-    if (revoked.length === 0) throw new CertificateError(`Cannot revoke ${which}: it is revoked already`);
+    if (revoked.length === 0) throw new CertificateError(`Cannot revoke ${which}: it is already revoked`);
     const bySerial = new Map(revoked.map((each) => [each.serial, each]));
     const certificates = this.#record.certificates.map((each) => bySerial.get(each.serial) ?? each);
     await this.#publish({ crlNumber: this.#record.crlNumber + 1, certificates });
     return revoked;
   }
 
-  /** Lets the directory go. */
+  /** Unlocks the directory. */
   [Symbol.dispose](): void {
     this.#lock.close();
   }
 
-  /** Why there is no certificate of a boat to revoke. */
+  /** Why no certificate matches. */
   #whyNot(name: string): string {
     const isServer = this.#record.certificates.some((each) =>
       each.kind === "server" && each.name.split(" ").includes(name)
     );
-    return isServer ? SERVERS_STAY : "no such certificate of a boat was made here";
+    return isServer ? SERVER_NOT_REVOCABLE : "this authority has issued no such certificate of a boat";
   }
 
   async #issue(
@@ -241,21 +238,21 @@ export class Authority implements Disposable {
     const nowMs = nowMsOf(this.#clock);
     if (nowMs >= this.#signer.notAfterMs) {
       throw new CertificateError(
-        `Cannot make a certificate: the authority ended ${new Date(this.#signer.notAfterMs).toISOString()}`,
+        `Cannot make a certificate: the authority expired ${new Date(this.#signer.notAfterMs).toISOString()}`,
       );
     }
     const path = `${this.#directory}/${folder}`;
     const [certPath, keyPath, caPath] = [`${path}/cert.pem`, `${path}/key.pem`, `${path}/ca.pem`];
     for (const file of isForced ? [] : [certPath, keyPath]) {
-      if (await pathExists(file)) throw new FilesExistError(`Cannot write "${file}": it is there already`);
+      if (await pathExists(file)) throw new FilesExistError(`Cannot write "${file}": it already exists`);
     }
     const pair = await this.#signer.issue(subject, { nowMs, days });
     const certificate = { ...recordOf(pair), kind: subject.kind, name };
     const earlier = this.#record.certificates.filter((each) =>
       each.kind === subject.kind && each.name === name && each.revokedMs === undefined && each.notAfterMs > nowMs
     );
-    // Recorded first: a certificate that is not in the record could never be revoked.
-    await this.#keep({ ...this.#record, certificates: [...this.#record.certificates, certificate] });
+    // Recorded first: an unrecorded certificate could not be revoked.
+    await this.#writeRecord({ ...this.#record, certificates: [...this.#record.certificates, certificate] });
     await makeFolder(path);
     const write = writerIn(path);
     await write("key.pem", pair.key, PRIVATE_MODE);
@@ -264,7 +261,9 @@ export class Authority implements Disposable {
     return { path, certPath, keyPath, caPath, certificate, earlier };
   }
 
-  /** The lists come first: after a crash between the writes a certificate is refused, and can be revoked once more. */
+  /**
+   * Writes the lists before the record: after a crash in between, the certificate is refused and can be revoked again.
+   */
   async #publish(record: AuthorityRecord): Promise<void> {
     const revoked = record.certificates.flatMap(({ revokedMs, ...each }) =>
       revokedMs === undefined ? [] : [{ ...each, revokedMs }]
@@ -273,20 +272,20 @@ export class Authority implements Disposable {
     await write(AUTHORITY_FILES.revoked, formatRevocations(revoked), PUBLIC_MODE);
     const crl = await this.#signer.listRevoked(revoked, { number: record.crlNumber, nowMs: nowMsOf(this.#clock) });
     await write(AUTHORITY_FILES.crl, crl, PUBLIC_MODE);
-    await this.#keep(record);
+    await this.#writeRecord(record);
   }
 
-  async #keep(record: AuthorityRecord): Promise<void> {
+  async #writeRecord(record: AuthorityRecord): Promise<void> {
     await writerIn(this.#directory)(AUTHORITY_FILES.record, formatRecord(record), PRIVATE_MODE);
     this.#record = record;
   }
 }
 
-/** How a certificate is made. */
+/** Options of issuing a certificate. */
 export interface IssueOptions {
-  /** How long it is good; never longer than the authority. */
+  /** Validity, days; limited by that of the authority. */
   days: number;
-  /** Writes over the files of an earlier one. */
+  /** Overwrite existing files. */
   isForced: boolean;
 }
 
@@ -301,7 +300,7 @@ async function openSigner(directory: string, cert: string): Promise<Signer> {
   const key = await readText(directory, AUTHORITY_FILES.key);
   try {
     if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
-      throw new Error(`it is not the key of "${AUTHORITY_FILES.cert}"`);
+      throw new Error(`it does not match "${AUTHORITY_FILES.cert}"`);
     }
     return await Signer.open({ cert, key });
   } catch (cause) {
@@ -321,7 +320,7 @@ async function readRecord(directory: string): Promise<AuthorityRecord> {
 async function readText(directory: string, name: string): Promise<string> {
   const bytes = await new AtomicFile(directory, { name, maxBytes: MAX_RECORD_BYTES }).read();
   if (bytes !== undefined) return new TextDecoder().decode(bytes);
-  const advice = name === AUTHORITY_FILES.cert ? "; vbg-cloud ca init makes one" : "";
+  const advice = name === AUTHORITY_FILES.cert ? "; create one with vbg-cloud ca init" : "";
   throw new CertificateError(`Cannot find an authority in "${directory}": there is no "${name}"${advice}`);
 }
 

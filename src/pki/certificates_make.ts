@@ -1,8 +1,15 @@
 import { randomBytes } from "node:crypto";
 import type * as X509 from "@peculiar/x509";
-import { loadX509, type X509Package } from "./certificates_x509.ts";
 
-/** A certificate and its key, and what is in it. */
+/** The package that reads and makes certificates. */
+export type X509Package = typeof X509;
+
+/** Loads the package on demand: it takes a fifth of a second and 20 MB. */
+export async function loadX509(): Promise<X509Package> {
+  return await import("@peculiar/x509");
+}
+
+/** A certificate with its private key. */
 export interface CertificatePair {
   /** PEM. */
   cert: string;
@@ -10,25 +17,25 @@ export interface CertificatePair {
   key: string;
   /** Lower-case hex. */
   serial: string;
-  /** When it begins, milliseconds since 1970. */
+  /** Begin of validity, milliseconds since 1970. */
   notBeforeMs: number;
-  /** When it ends, milliseconds since 1970. */
+  /** End of validity, milliseconds since 1970. */
   notAfterMs: number;
 }
 
-/** Whom a certificate is for: a boat that asks, or a server that is asked. */
+/** Subject of a certificate: a boat (TLS client) or a cloud (TLS server). */
 export type CertificateSubject =
   | { kind: "boat"; instanceId: string }
   | { kind: "server"; hosts: readonly string[]; ips: readonly string[] };
 
-/** From when and how long a certificate is good. */
+/** Time of issue and validity of a certificate. */
 export interface Validity {
   /** Milliseconds since 1970. */
   nowMs: number;
   days: number;
 }
 
-/** A certificate that is good no more. */
+/** A revoked certificate. */
 export interface RevokedSerial {
   /** Hex. */
   serial: string;
@@ -38,16 +45,18 @@ export interface RevokedSerial {
 
 const CURVE = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 const DAY_MS = 86_400_000;
-/** A certificate begins so long before it is made: a boat's clock may be late. */
+/** Begin of validity before the time of issue, because a boat's clock may be slow, milliseconds. */
 const BACKDATED_MS = 3_600_000;
-/** 127 random bits. Counted serials would begin again when a copy of the directory is brought back. */
+/** 126 random bits. Consecutive serial numbers would repeat after a restore of the directory. */
 const SERIAL_BYTES = 16;
-/** The name in a server's certificate; clients look at its hosts and addresses instead, which have no length limit. */
+/** Common name of server certificates. Clients check the alternative names instead, which have no length limit. */
 const SERVER_NAME = "vbg-cloud";
 /** RFC 5280 §5.2.3. */
 const CRL_NUMBER_OID = "2.5.29.20";
 
-/** Makes the certificate of an authority, which signs certificates of boats and servers but no further authorities. */
+/**
+ * Creates the certificate of an authority, which may sign certificates of boats and servers but no further authorities.
+ */
 export async function makeAuthority(name: string, { nowMs, days }: Validity): Promise<CertificatePair> {
   const x509 = await loadX509();
   const keys = await newKeys();
@@ -81,9 +90,9 @@ export class Signer {
   }
 
   /**
-   * Reads them.
+   * Reads certificate and key, PEM.
    *
-   * @throws {Error} they are not PEM, or not of the curve P-256
+   * @throws {Error} not PEM, or not of the curve P-256
    */
   static async open({ cert, key }: Pick<CertificatePair, "cert" | "key">): Promise<Signer> {
     const x509 = await loadX509();
@@ -93,12 +102,12 @@ export class Signer {
     return new Signer(x509, { certificate: new x509.X509Certificate(cert), key: signingKey });
   }
 
-  /** When its own certificate ends, milliseconds since 1970. */
+  /** Expiry of the authority's certificate, milliseconds since 1970. */
   get notAfterMs(): number {
     return this.#certificate.notAfter.getTime();
   }
 
-  /** Makes a certificate with a new key. It ends no later than the authority's. */
+  /** Issues a certificate with a new key. It expires no later than the authority's. */
   async issue(subject: CertificateSubject, validity: Validity): Promise<CertificatePair> {
     const x509 = this.#x509;
     const keys = await newKeys();
@@ -125,10 +134,10 @@ export class Signer {
   }
 
   /**
-   * Makes the list of all certificates that are good no more, PEM. The next one is promised for the day when the
-   * authority ends: it is made by hand, and programs refuse everybody when a list is overdue.
+   * Creates the signed list of revoked certificates (CRL), PEM. Its next update is set to the expiry of the authority:
+   * lists are created by hand, and programs refuse all certificates if a list is overdue.
    *
-   * @param options.number higher than that of the list before
+   * @param options.number higher than that of the previous list
    */
   async listRevoked(
     revoked: readonly RevokedSerial[],
@@ -150,7 +159,7 @@ export class Signer {
         new x509.Extension(CRL_NUMBER_OID, false, derInteger(number)),
       ],
     });
-    // The package's own label is none that other programs read.
+    // Other programs do not accept the default label of the package.
     return pem(x509, { type: "X509 CRL", rawData: crl.rawData });
   }
 }
@@ -201,18 +210,18 @@ function wholeSecond(ms: number): Date {
   return new Date(Math.floor(ms / 1000) * 1000);
 }
 
-/** The first digit is neither 0 nor above 7, so that all programs write it with the same digits. */
+/** The first digit is from 4 to 7, so that all programs print the same digits: no leading zero, no sign. */
 function newSerial(): string {
   const bytes = randomBytes(SERIAL_BYTES);
   bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
   return bytes.toString("hex");
 }
 
-/** DER of a whole number that is not negative. */
+/** DER of a non-negative integer. */
 function derInteger(value: number): Uint8Array<ArrayBuffer> {
   const digits = value.toString(16);
   const even = digits.padStart(digits.length + digits.length % 2, "0");
-  // A first bit of 1 would make it negative.
+  // A leading 1 bit would make it negative.
   const bytes = Uint8Array.fromHex(/^[89a-f]/.test(even) ? `00${even}` : even);
   return Uint8Array.of(2, bytes.length, ...bytes);
 }

@@ -1,32 +1,32 @@
-import { normalSerial } from "./revocation_serial.ts";
+import { normalSerial } from "./revocation.ts";
 
-/** One certificate that an authority has made. */
+/** An issued certificate. */
 export interface IssuedCertificate {
   /** Lower-case hex. */
   serial: string;
-  /** Whose it is. */
+  /** Kind of its subject. */
   kind: "boat" | "server";
-  /** A boat's instance id; of a server all its hosts and addresses, with spaces between them. */
+  /** Instance id of a boat; hosts and addresses of a server, separated by spaces. */
   name: string;
-  /** Milliseconds since 1970. */
+  /** Begin of validity, milliseconds since 1970. */
   notBeforeMs: number;
-  /** Milliseconds since 1970. */
+  /** End of validity, milliseconds since 1970. */
   notAfterMs: number;
-  /** When it was revoked, milliseconds since 1970; undefined: it was not. */
+  /** Time of revocation, milliseconds since 1970; absent: not revoked. */
   revokedMs?: number;
 }
 
-/** All that an authority remembers. */
+/** State of an authority. */
 export interface AuthorityRecord {
   /** Number of the newest list of revoked certificates. */
   crlNumber: number;
-  /** In the order in which they were made. */
+  /** In order of issue. */
   certificates: readonly IssuedCertificate[];
 }
 
 const VERSION = 1;
 
-/** The record as a file: JSON, for people, too. */
+/** Formats the record as indented JSON. */
 export function formatRecord({ crlNumber, certificates }: AuthorityRecord): string {
   const rows = certificates.map(({ serial, kind, name, notBeforeMs, notAfterMs, revokedMs }) => ({
     serial,
@@ -40,9 +40,9 @@ export function formatRecord({ crlNumber, certificates }: AuthorityRecord): stri
 }
 
 /**
- * Reads a record.
+ * Parses a record.
  *
- * @throws {Error} it is none; the message says what is wrong with it
+ * @throws {Error} invalid record; the message says why
  */
 export function parseRecord(text: string): AuthorityRecord {
   const { version, crl_number: crlNumber, certificates } = fieldsOf(JSON.parse(text), "the file");
@@ -70,7 +70,7 @@ function parseRow(value: unknown, index: number): IssuedCertificate {
   const serial = normalSerial(text("serial"));
   if (serial === undefined) throw new Error(`${where} has no serial number`);
   const kind = text("kind");
-  if (kind !== "boat" && kind !== "server") throw new Error(`${where} is of no known kind`);
+  if (kind !== "boat" && kind !== "server") throw new Error(`${where} has an unknown kind`);
   return {
     serial,
     kind,
@@ -83,7 +83,7 @@ function parseRow(value: unknown, index: number): IssuedCertificate {
 
 function fieldsOf(value: unknown, what: string): Record<string, unknown> {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
-  throw new Error(`${what} is no object`);
+  throw new Error(`${what} is not an object`);
 }
 
 function timeText(ms: number): string {

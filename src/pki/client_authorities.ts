@@ -2,124 +2,114 @@ import { X509Certificate } from "node:crypto";
 import { basename, dirname } from "node:path";
 import { AtomicFile, certificateEnd, CertificateEndLog, type Clock, errorText, type Logger } from "../base/mod.ts";
 import { AuthoritiesError, IdentityCheck } from "./identity.ts";
+import { WatchedContent } from "./watched_content.ts";
 
-/** Where the certificates of authorities are. */
+/** Options of {@linkcode ClientAuthorities}. */
 export interface ClientAuthoritiesOptions {
-  /** File of certificates, PEM. */
+  /** Path of the certificates, PEM. */
   path: string;
   clock: Clock;
   log: Logger;
 }
 
-/** How often the file is looked at. */
-const LOOK_EVERY_MS = 10_000;
+/** Interval of checking the file. */
+const CHECK_INTERVAL_MS = 10_000;
 const CERTIFICATE = /-----BEGIN (?:X509 )?CERTIFICATE-----[^-]+-----END (?:X509 )?CERTIFICATE-----/g;
 
-/** What is in a file that can be used. */
+/** Content of a valid file. */
 interface Content {
   text: string;
   pem: string;
   check: IdentityCheck;
-  /** When the last one ends, milliseconds since 1970. */
+  /** Latest expiry of the certificates, milliseconds since 1970. */
   expiresMs: number;
 }
 
-/** Who may sign boats' certificates, kept as fresh as its file. A file that cannot be used leaves the old ones in use. */
+/**
+ * Trusted authorities of client certificates, reloaded when their file changes. An invalid file leaves the old ones in
+ * use.
+ */
 export class ClientAuthorities {
-  readonly #file: AtomicFile;
+  readonly #watched: WatchedContent<Content>;
   readonly #clock: Clock;
-  readonly #log: Logger;
   readonly #ends: CertificateEndLog;
-  readonly #listeners = new Set<() => void>();
-  #content: Content;
-  #fault: string | undefined;
-  #timer: ReturnType<typeof setInterval> | undefined;
 
   private constructor(content: Content, { path, clock, log }: ClientAuthoritiesOptions) {
-    this.#content = content;
-    this.#file = fileAt(path);
+    const file = fileAt(path);
+    this.#watched = new WatchedContent(content, {
+      read: async (before) => {
+        const text = await readText(file);
+        return text === before.text ? before : await parse(text);
+      },
+      intervalMs: CHECK_INTERVAL_MS,
+      onReplaced: ({ expiresMs }) =>
+        log.info("authorities of clients replaced", { expires: new Date(expiresMs).toISOString() }),
+      onRefused: (error) => log.error("authorities of clients refused, the old ones stay", { path: file.path, error }),
+      onChecked: () => this.#reportEnd(),
+    });
     this.#clock = clock;
-    this.#log = log;
     this.#ends = new CertificateEndLog((message, fields) => log.warn(message, fields));
   }
 
   /**
    * Reads the file.
    *
-   * @throws {AuthoritiesError} there is none, or it cannot be used
+   * @throws {AuthoritiesError} the file is missing or invalid
    */
   static async open(options: ClientAuthoritiesOptions): Promise<ClientAuthorities> {
     return new ClientAuthorities(await read(options.path), options);
   }
 
-  /** Their certificates, PEM, as a TLS server names them to clients. */
+  /** Their certificates, PEM, for a TLS server. */
   get pem(): string {
-    return this.#content.pem;
+    return this.#watched.content.pem;
   }
 
-  /** Says who they stand behind. Another one after each change. */
+  /** Checks client certificates against these authorities. A new object after each change. */
   get check(): IdentityCheck {
-    return this.#content.check;
+    return this.#watched.content.check;
   }
 
-  /** Calls `onChange` whenever there are others; looks for them from now on. Answers how to call it no more. */
+  /** Calls `onChange` after each change. The first call starts checking the file. Returns the unsubscribe function. */
   follow(onChange: () => void): () => void {
-    this.#listeners.add(onChange);
-    this.#timer ??= setInterval(() => void this.look(), LOOK_EVERY_MS);
+    const unfollow = this.#watched.follow(onChange);
     this.#reportEnd();
-    return () => void this.#listeners.delete(onChange);
+    return unfollow;
   }
 
-  /** Looks at the file now. Never rejects: what is wrong is logged once, and told by health. */
+  /** Checks the file now. Never rejects: an error is logged once and reported by health. */
   async look(): Promise<void> {
-    try {
-      const text = await readText(this.#file);
-      if (text !== this.#content.text) this.#use(await parse(text));
-      this.#fault = undefined;
-    } catch (error) {
-      const fault = errorText(error);
-      if (fault !== this.#fault) {
-        this.#log.error("authorities of clients refused, the old ones stay", { path: this.#file.path, error: fault });
-      }
-      this.#fault = fault;
-    }
-    this.#reportEnd();
+    await this.#watched.check();
   }
 
-  /** When the last of them ends, milliseconds since 1970. */
+  /** Latest expiry of the authorities, milliseconds since 1970. */
   get endMs(): number {
-    return this.#content.expiresMs;
+    return this.#watched.content.expiresMs;
   }
 
   #reportEnd(): void {
     this.#ends.check("client_ca", { endMs: this.endMs, nowMs: this.#clock.wallUs() / 1000 });
   }
 
-  /** Degraded when the file cannot be used, or the last authority ends soon or has ended. */
+  /** Degraded if the file is invalid, or if the last authority expires soon or has expired. */
   health(): { status: "ok" | "degraded"; message?: string } {
-    if (this.#fault !== undefined) return { status: "degraded", message: `${this.#fault}; the old ones stay` };
+    const { fault } = this.#watched;
+    if (fault !== undefined) return { status: "degraded", message: `${fault}; the old ones stay` };
     const end = { endMs: this.endMs, nowMs: this.#clock.wallUs() / 1000 };
     const message = certificateEnd("the last authority of clients", end);
     return message === undefined ? { status: "ok" } : { status: "degraded", message };
   }
 
-  /** Looks no more. */
+  /** Stops checking the file. */
   stop(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-  }
-
-  #use(content: Content): void {
-    this.#content = content;
-    this.#log.info("authorities of clients replaced", { expires: new Date(content.expiresMs).toISOString() });
-    for (const listener of [...this.#listeners]) listener();
+    this.#watched.stop();
   }
 }
 
 /**
- * The certificates of authorities of a file, PEM, judged as a cloud does that starts with it.
+ * Reads and checks a file of authorities as a cloud does at its start. @returns their certificates, PEM
  *
- * @throws {AuthoritiesError} there is none, or it cannot be used
+ * @throws {AuthoritiesError} the file is missing or invalid
  */
 export async function readClientAuthorities(path: string): Promise<string> {
   return (await read(path)).pem;

@@ -1,66 +1,67 @@
 import { errorText } from "../base/mod.ts";
 import { X509Certificate } from "node:crypto";
-import { isInstanceId } from "./instance_id.ts";
-import { loadX509, type X509Package } from "./certificates_x509.ts";
+import { loadX509, type X509Package } from "./certificates_make.ts";
 
-/** Certificates of authorities that cannot be used. The message says why. */
+/** Certificates of authorities are invalid. The message says why. */
 export class AuthoritiesError extends Error {
   /** `AuthoritiesError`. */
   override name = "AuthoritiesError";
 }
 
-/** Why somebody is not let in. */
+/** Why a client is refused. */
 export type IdentityRefusal =
-  /** There is no certificate. */
+  /** No certificate. */
   | "none"
-  /** It cannot be read, or none of our authorities stands behind it. */
+  /** Unreadable, or not signed by a trusted authority. */
   | "untrusted"
   | "not-yet-valid"
   | "expired"
   | "revoked"
-  /** It is not made for clients. */
+  /** Not a client certificate. */
   | "wrong-usage"
-  /** Its common name is no instance id. */
+  /** The common name is not an instance id. */
   | "no-instance-id"
-  /** It is another boat's. */
+  /** The certificate of another boat. */
   | "name-mismatch";
 
-/** Who a peer is, or why that is not believed. */
+/** Identity of a client, or why it is refused. */
 export type Identity =
   | {
     ok: true;
     instanceId: string;
-    /** Of the certificates from its own up to the authority's, hex. */
+    /** Serial numbers from the client's certificate up to the authority's, hex. */
     serials: readonly string[];
-    /** When the first certificate of its chain ends, milliseconds since 1970. */
+    /** Earliest expiry in its chain, milliseconds since 1970. */
     expiresMs: number;
   }
   | { ok: false; reason: IdentityRefusal; message: string };
 
-/** What a peer is judged by, besides its certificates. */
-export interface IdentityCircumstances {
+/** Input of the check besides the certificates. */
+export interface IdentityInput {
   /** Milliseconds since 1970. */
   nowMs: number;
-  /** Who it says it is; nothing: it has not said so. */
+  /** Claimed instance id; undefined: none. */
   claimed?: string | undefined;
-  /** Whether a certificate is revoked. @param serial hex */
+  /** True if a certificate is revoked. @param serial hex */
   isRevoked: (serial: string) => boolean;
 }
 
-/** The part of what `getPeerCertificate(true)` of node:tls gives that counts; everything else is the peer's word. */
+/**
+ * The used part of the result of `getPeerCertificate(true)` of node:tls. All else is read from the certificate itself.
+ */
 export interface PeerCertificate {
   raw?: Uint8Array | undefined;
   issuerCertificate?: PeerCertificate | undefined;
 }
 
-/** Certificates that a peer's chain may have; more are not looked at. */
+/** Maximum certificates of a chain; further ones are ignored. */
 export const MAX_CHAIN_LENGTH = 5;
 /** RFC 5280 §4.2.1.12. */
 const ANY_USAGE = "2.5.29.37.0";
-/** Extensions whose meaning is respected here: key usage, alternative names, basic constraints, extended key usage. */
+/** Supported extensions: key usage, alternative names, basic constraints, extended key usage. */
 const KNOWN_EXTENSIONS = ["2.5.29.15", "2.5.29.17", "2.5.29.19", "2.5.29.37"];
 
-/** A certificate in the forms of both readers: one checks signatures, the other knows all fields. */
+/** A certificate, parsed twice: `native` checks signatures, `parsed` has all fields. */
 interface Certificate {
   native: X509Certificate;
   parsed: InstanceType<X509Package["X509Certificate"]>;
@@ -68,7 +69,7 @@ interface Certificate {
 
 type Refused = Extract<Identity, { ok: false }>;
 
-/** Says who peers are, by the certificates of authorities that are trusted and by nothing else. */
+/** Identifies clients by their certificates, given the trusted authorities. Immutable. */
 export class IdentityCheck {
   readonly #x509: X509Package;
   readonly #authorities: readonly Certificate[];
@@ -79,27 +80,27 @@ export class IdentityCheck {
   }
 
   /**
-   * Trusts the authorities of a file. A check is never changed: for other authorities make another one.
+   * Reads the trusted authorities.
    *
    * @param authorities certificates, PEM
-   * @throws {AuthoritiesError} there is none, or one is no authority's
+   * @throws {AuthoritiesError} no certificate, or one is not that of an authority
    */
   static async open(authorities: string): Promise<IdentityCheck> {
     const x509 = await loadX509();
     const certificates = readAll(x509, authorities);
     if (certificates.length === 0) throw new AuthoritiesError("there is no certificate (PEM)");
     const check = new IdentityCheck(x509, certificates);
-    const wrong = certificates.find((certificate) => !check.#maySign(certificate, 0));
+    const wrong = certificates.find((certificate) => !check.#canSign(certificate, 0));
     if (wrong) throw new AuthoritiesError(`the certificate of "${wrong.parsed.subject}" is not that of an authority`);
     return check;
   }
 
   /**
-   * Says who a peer is.
+   * Identifies a client.
    *
-   * @param chain the peer's certificates, its own first, DER or PEM; see {@linkcode peerChain}
+   * @param chain certificates of the client, its own first, DER or PEM; see {@linkcode peerChain}
    */
-  decide(chain: readonly (Uint8Array | string)[], { nowMs, claimed, isRevoked }: IdentityCircumstances): Identity {
+  decide(chain: readonly (Uint8Array | string)[], { nowMs, claimed, isRevoked }: IdentityInput): Identity {
     const certificates: Certificate[] = [];
     try {
       for (const each of chain.slice(0, MAX_CHAIN_LENGTH)) certificates.push(read(this.#x509, each));
@@ -113,40 +114,43 @@ export class IdentityCheck {
     if (path.find(({ parsed }) => isRevoked(parsed.serialNumber))) {
       return refuse("revoked", `the certificate of "${own.parsed.subject}" is revoked`);
     }
-    return this.#whoIs(own, { path, claimed });
+    return this.#identify(own, { path, claimed });
   }
 
-  /** The certificates from a peer's own up to that of an authority, all of them valid now. */
+  /** The certificates from the client's own up to that of an authority, all valid now; or why there is no such path. */
   #pathOf(
     own: Certificate,
     { others, nowMs }: { others: readonly Certificate[]; nowMs: number },
   ): Certificate[] | Refused {
     const path = [own];
     for (let last = own;;) {
-      const time = outsideOfTime(last, nowMs);
-      const signed = this.#authorities.filter((each) => this.#maySign(each, path.length - 1) && hasSigned(each, last));
-      const authority = signed.find((each) => outsideOfTime(each, nowMs) === undefined) ?? signed[0];
+      const time = validityProblem(last, nowMs);
+      const signed = this.#authorities.filter((each) => this.#canSign(each, path.length - 1) && hasSigned(each, last));
+      const authority = signed.find((each) => validityProblem(each, nowMs) === undefined) ?? signed[0];
       const next = authority ??
-        others.find((each) => !path.includes(each) && this.#maySign(each, path.length - 1) && hasSigned(each, last));
-      if (next === undefined || this.#hasUnknownDemand(last)) {
-        return refuse("untrusted", `no authority that is trusted stands behind "${own.parsed.subject}"`);
+        others.find((each) => !path.includes(each) && this.#canSign(each, path.length - 1) && hasSigned(each, last));
+      if (next === undefined || this.#hasUnknownExtension(last)) {
+        return refuse("untrusted", `"${own.parsed.subject}" is not signed by a trusted authority`);
       }
-      // Only now: the dates of what nobody signed mean nothing.
+      // Checked only now: the dates of an unsigned certificate mean nothing.
       if (time !== undefined) return time;
       path.push(next);
-      if (authority) return outsideOfTime(authority, nowMs) ?? path;
+      if (authority) return validityProblem(authority, nowMs) ?? path;
       last = next;
     }
   }
 
-  #whoIs(own: Certificate, { path, claimed }: { path: readonly Certificate[]; claimed: string | undefined }): Identity {
+  #identify(
+    own: Certificate,
+    { path, claimed }: { path: readonly Certificate[]; claimed: string | undefined },
+  ): Identity {
     const { parsed } = own;
     if (!this.#isForClients(own)) {
       return refuse("wrong-usage", `the certificate of "${parsed.subject}" is not for clients`);
     }
     const [name = "", ...further] = parsed.subjectName.getField("CN");
     if (further.length > 0 || !isInstanceId(name)) {
-      return refuse("no-instance-id", `the name "${parsed.subject}" of the certificate is no instance id`);
+      return refuse("no-instance-id", `the name "${parsed.subject}" of the certificate is not an instance id`);
     }
     if (claimed !== undefined && claimed !== name) {
       return refuse(
@@ -158,7 +162,7 @@ export class IdentityCheck {
     return { ok: true, instanceId: name, serials: path.map((each) => each.parsed.serialNumber), expiresMs };
   }
 
-  /** Without extended key usage a certificate is for everything, as RFC 5280 has it. */
+  /** Without extended key usage, a certificate is valid for all purposes (RFC 5280). */
   #isForClients({ parsed }: Certificate): boolean {
     const x509 = this.#x509;
     if (parsed.getExtension(x509.BasicConstraintsExtension)?.ca) return false;
@@ -168,26 +172,26 @@ export class IdentityCheck {
     return usages === undefined || usages.includes(x509.ExtendedKeyUsage.clientAuth) || usages.includes(ANY_USAGE);
   }
 
-  /** Whether it is an authority's, and may have so many others between itself and a peer. */
-  #maySign(certificate: Certificate, between: number): boolean {
+  /** True for an authority's certificate that permits `between` further authorities below it. */
+  #canSign(certificate: Certificate, between: number): boolean {
     const x509 = this.#x509;
     const constraints = certificate.parsed.getExtension(x509.BasicConstraintsExtension);
     if (!constraints?.ca || (constraints.pathLength ?? Infinity) < between) return false;
     const usages = certificate.parsed.getExtension(x509.KeyUsagesExtension)?.usages ?? x509.KeyUsageFlags.keyCertSign;
-    return (usages & x509.KeyUsageFlags.keyCertSign) !== 0 && !this.#hasUnknownDemand(certificate);
+    return (usages & x509.KeyUsageFlags.keyCertSign) !== 0 && !this.#hasUnknownExtension(certificate);
   }
 
-  /** Whether it makes a demand that we do not know, such as what names it may give out. */
-  #hasUnknownDemand({ parsed }: Certificate): boolean {
+  /** True if it has an unsupported critical extension, such as name constraints. */
+  #hasUnknownExtension({ parsed }: Certificate): boolean {
     return parsed.extensions.some(({ critical, type }) => critical && !KNOWN_EXTENSIONS.includes(type));
   }
 }
 
-/** The certificates of a peer, its own first, DER, from what node:tls tells of it. */
+/** The certificates of a client as `node:tls` returns them, its own first, DER. */
 export function peerChain(peer: PeerCertificate | null | undefined): Uint8Array[] {
   const chain: Uint8Array[] = [];
   const seen = new Set<PeerCertificate>();
-  // An authority's certificate names itself as its issuer.
+  // A root certificate is its own issuer.
   for (
     let at = peer ?? undefined;
     at?.raw && !seen.has(at) && chain.length < MAX_CHAIN_LENGTH;
@@ -216,22 +220,30 @@ function hasSigned(issuer: Certificate, certificate: Certificate): boolean {
   try {
     return certificate.native.checkIssued(issuer.native) && certificate.native.verify(issuer.native.publicKey);
   } catch {
-    // A key or signature of a kind that is not known is none.
+    // An unsupported kind of key or signature counts as unsigned.
     return false;
   }
 }
 
-function outsideOfTime({ parsed }: Certificate, nowMs: number): Refused | undefined {
+function validityProblem({ parsed }: Certificate, nowMs: number): Refused | undefined {
   const { subject, notBefore, notAfter } = parsed;
   if (nowMs < notBefore.getTime()) {
-    return refuse("not-yet-valid", `the certificate of "${subject}" begins ${notBefore.toISOString()}`);
+    return refuse("not-yet-valid", `the certificate of "${subject}" is valid from ${notBefore.toISOString()}`);
   }
   if (nowMs > notAfter.getTime()) {
-    return refuse("expired", `the certificate of "${subject}" ended ${notAfter.toISOString()}`);
+    return refuse("expired", `the certificate of "${subject}" expired ${notAfter.toISOString()}`);
   }
   return undefined;
 }
 
 function refuse(reason: IdentityRefusal, message: string): Refused {
   return { ok: false, reason, message };
+}
+
+/** Maximum length of an instance id, characters. */
+export const MAX_INSTANCE_ID_LENGTH = 64;
+
+/** True for a valid instance id: it names folders and is the common name of certificates. */
+export function isInstanceId(id: string): boolean {
+  return id.length <= MAX_INSTANCE_ID_LENGTH && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id);
 }

@@ -1,5 +1,5 @@
 /**
- * Certificates: the authority that issues them to boats, whom a certificate names, revocation.
+ * Certificates: issuing them, identifying clients by them, revoking them.
  *
  * @module
  */
@@ -17,7 +17,6 @@ export {
 export type { IssuedCertificate } from "./certificates_record.ts";
 export * from "./client_authorities.ts";
 export * from "./identity.ts";
-export * from "./instance_id.ts";
 export * from "./revocation.ts";
 export * from "./revocation_file.ts";
-export * from "./revocation_serial.ts";
+export * from "./watched_content.ts";

@@ -1,8 +1,7 @@
 import { errorText } from "../base/mod.ts";
-import { loadX509, type X509Package } from "./certificates_x509.ts";
-import { normalSerial } from "./revocation_serial.ts";
+import { loadX509, type X509Package } from "./certificates_make.ts";
 
-/** A list of revoked certificates that cannot be used. The message says why. */
+/** A list of revoked certificates is invalid. The message says why. */
 export class RevocationError extends Error {
   /** `RevocationError`. */
   override name = "RevocationError";
@@ -11,7 +10,7 @@ export class RevocationError extends Error {
 const HEADING = "# Certificates that are good no more: the serial number of each, and whose it was.";
 const CRL_LABEL = /^-----BEGIN (?:X509 )?CRL-----/m;
 
-/** The list as a text file: a line each, what follows # is a note. */
+/** Formats the list as text: one serial number per line, with a comment after #. */
 export function formatRevocations(
   revoked: readonly { serial: string; name: string; revokedMs: number }[],
 ): string {
@@ -22,12 +21,12 @@ export function formatRevocations(
 }
 
 /**
- * Reads a list of revoked certificates: a line for each serial number, or the lists that authorities sign (PEM). A
- * serial number counts whichever authority gave it out. A signed list is used even when its successor is overdue.
+ * Parses a list of revoked certificates: one serial number per line, or signed lists (CRL, PEM). Serial numbers apply
+ * to all authorities. A signed list is valid even if its next update is overdue.
  *
- * @param options.authorities certificates (PEM) of those who may sign lists
- * @returns serial numbers as {@linkcode normalSerial} writes them
- * @throws {RevocationError} a line is none, or none of the authorities has signed a list
+ * @param options.authorities certificates (PEM) of the authorities that may sign lists
+ * @returns serial numbers in the form of {@linkcode normalSerial}
+ * @throws {RevocationError} invalid line, or a list not signed by one of the authorities
  */
 export async function parseRevocations(
   text: string,
@@ -42,9 +41,11 @@ function parseLines(text: string): Set<string> {
     const [word = ""] = line.split("#");
     if (word.trim() === "") continue;
     const serial = normalSerial(word);
-    // Passed over, a mistyped line would leave a stolen certificate good.
+    // Not skipped: a mistyped line would leave a stolen certificate valid.
     if (serial === undefined) {
-      throw new RevocationError(`line ${index + 1} is no serial number: ${JSON.stringify(word.trim().slice(0, 80))}`);
+      throw new RevocationError(
+        `line ${index + 1} is not a serial number: ${JSON.stringify(word.trim().slice(0, 80))}`,
+      );
     }
     serials.add(serial);
   }
@@ -66,7 +67,7 @@ async function parseSigned(text: string, authorities: string): Promise<Set<strin
   );
   for (const list of lists) {
     if (!await isSignedByOne(list, signers)) {
-      throw new RevocationError(`the list of ${JSON.stringify(list.issuer)} is signed by nobody who is trusted`);
+      throw new RevocationError(`the list of ${JSON.stringify(list.issuer)} is not signed by a trusted authority`);
     }
     for (const { serialNumber } of list.entries) serials.add(normalSerial(serialNumber) ?? serialNumber);
   }
@@ -90,4 +91,17 @@ function orRefuse<T>(what: string, work: () => T): T {
   } catch (error) {
     throw new RevocationError(`${what}: ${errorText(error)}`);
   }
+}
+
+/** Maximum serial number, hex digits: 20 bytes in X.509, and a leading zero of some authorities. */
+const MAX_SERIAL_DIGITS = 42;
+
+/**
+ * Normalizes a serial number for comparison: lower-case hex without leading zeros. Accepts the formats of common tools,
+ * such as `0A:3F` and `0x0a3f`; undefined if invalid.
+ */
+export function normalSerial(text: string): string | undefined {
+  const digits = text.trim().toLowerCase().replace(/^0x/, "").replaceAll(":", "");
+  if (!/^[0-9a-f]+$/.test(digits) || digits.length > MAX_SERIAL_DIGITS) return undefined;
+  return digits.replace(/^0+(?=.)/, "");
 }

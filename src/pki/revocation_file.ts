@@ -1,120 +1,95 @@
 import { basename, dirname } from "node:path";
 import { AtomicFile, errorText, type Logger } from "../base/mod.ts";
-import { parseRevocations, RevocationError } from "./revocation.ts";
-import { normalSerial } from "./revocation_serial.ts";
+import { normalSerial, parseRevocations, RevocationError } from "./revocation.ts";
+import { WatchedContent } from "./watched_content.ts";
 
-/** How a list of revoked certificates is kept fresh. */
+/** Options of {@linkcode RevocationFile}. */
 export interface RevocationFileOptions {
-  /** Where it is: lines of serial numbers, or signed lists (PEM). */
+  /** Path of the list: lines of serial numbers, or signed lists (PEM). */
   path: string;
-  /** Certificates (PEM) of those who may sign lists; asked again whenever the file is read. */
+  /** Certificates (PEM) of the authorities that may sign lists; called at each reading. */
   authorities: () => string;
   log: Logger;
 }
 
-/** How often the file is looked at: who is revoked is to be out at once. */
-const LOOK_EVERY_MS = 1000;
+/** Interval of checking the file. Short, so that revoked clients are disconnected soon. */
+const CHECK_INTERVAL_MS = 1000;
 /** About 300 000 lines. */
 const MAX_FILE_BYTES = 16 * 1024 * 1024;
 
-/** What is in a file that can be used. */
+/** Content of a valid file. */
 interface Content {
   text: string;
   serials: ReadonlySet<string>;
 }
 
-/** The revoked certificates, kept as fresh as their file. A file that cannot be used leaves the old list in use. */
+/** The revoked certificates, reloaded when their file changes. An invalid file leaves the old list in use. */
 export class RevocationFile {
-  readonly #file: AtomicFile;
-  readonly #authorities: () => string;
-  readonly #log: Logger;
-  readonly #listeners = new Set<() => void>();
-  #text: string;
-  #serials: ReadonlySet<string>;
-  #fault: string | undefined;
-  #timer: ReturnType<typeof setInterval> | undefined;
+  readonly #watched: WatchedContent<Content>;
 
-  private constructor({ path, authorities, log }: RevocationFileOptions, { text, serials }: Content) {
-    this.#file = fileAt(path);
-    this.#authorities = authorities;
-    this.#log = log;
-    this.#text = text;
-    this.#serials = serials;
+  private constructor({ path, authorities, log }: RevocationFileOptions, content: Content) {
+    const file = fileAt(path);
+    this.#watched = new WatchedContent(content, {
+      read: async (before, { wasInvalid }) => {
+        const text = await readText(file);
+        // After an error, also an unchanged list is checked: other authorities may have signed it.
+        if (text === before.text && !wasInvalid) return before;
+        const serials = await parseRevocations(text, { authorities: authorities() });
+        return text === before.text ? before : { text, serials };
+      },
+      intervalMs: CHECK_INTERVAL_MS,
+      onReplaced: ({ serials }) => log.info("list of revoked certificates replaced", { certificates: serials.size }),
+      onRefused: (error) =>
+        log.error("list of revoked certificates refused, the old one stays", { path: file.path, error }),
+    });
   }
 
   /**
    * Reads the file.
    *
-   * @throws {RevocationError} there is none, or it cannot be used
+   * @throws {RevocationError} the file is missing or invalid
    */
   static async open(options: RevocationFileOptions): Promise<RevocationFile> {
     const { path, authorities } = options;
     return new RevocationFile(options, await read(path, authorities()));
   }
 
-  /** Why the file as it is now cannot be used; nothing when it can. */
+  /** Why the current file is invalid; undefined if it is valid. */
   get fault(): string | undefined {
-    return this.#fault;
+    return this.#watched.fault;
   }
 
-  /** How many serial numbers are on the list. */
+  /** Number of serial numbers on the list. */
   get size(): number {
-    return this.#serials.size;
+    return this.#watched.content.serials.size;
   }
 
-  /** Whether a certificate is revoked. @param serial hex */
+  /** True if a certificate is revoked. @param serial hex */
   has(serial: string): boolean {
-    return this.#serials.has(normalSerial(serial) ?? serial);
+    return this.#watched.content.serials.has(normalSerial(serial) ?? serial);
   }
 
-  /** Calls `onChange` whenever there is another list; looks for it from now on. Answers how to call it no more. */
+  /** Calls `onChange` after each change. The first call starts checking the file. Returns the unsubscribe function. */
   follow(onChange: () => void): () => void {
-    this.#listeners.add(onChange);
-    this.#timer ??= setInterval(() => void this.check(), LOOK_EVERY_MS);
-    return () => void this.#listeners.delete(onChange);
+    return this.#watched.follow(onChange);
   }
 
-  /** Looks at the file now. Never rejects: what is wrong is logged once. */
+  /** Checks the file now. Never rejects: an error is logged once and kept as {@linkcode RevocationFile.fault}. */
   async check(): Promise<void> {
-    try {
-      const text = await readText(this.#file);
-      if (text !== this.#text || this.#fault !== undefined) {
-        const serials = await parseRevocations(text, { authorities: this.#authorities() });
-        this.#use(text, serials);
-      }
-    } catch (error) {
-      const fault = errorText(error);
-      if (fault !== this.#fault) {
-        this.#log.error("list of revoked certificates refused, the old one stays", {
-          path: this.#file.path,
-          error: fault,
-        });
-      }
-      this.#fault = fault;
-    }
+    await this.#watched.check();
   }
 
-  /** Looks no more. */
+  /** Stops checking the file. */
   stop(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-  }
-
-  #use(text: string, serials: ReadonlySet<string>): void {
-    this.#fault = undefined;
-    if (text === this.#text) return;
-    this.#text = text;
-    this.#serials = serials;
-    this.#log.info("list of revoked certificates replaced", { certificates: serials.size });
-    for (const listener of this.#listeners) listener();
+    this.#watched.stop();
   }
 }
 
 /**
- * The serial numbers of a list of revoked certificates, judged as a cloud does that starts with it.
+ * Reads and checks a list of revoked certificates as a cloud does at its start. @returns serial numbers
  *
- * @param authorities certificates (PEM) of those who may sign lists
- * @throws {RevocationError} there is none, or it cannot be used
+ * @param authorities certificates (PEM) of the authorities that may sign lists
+ * @throws {RevocationError} the file is missing or invalid
  */
 export async function readRevoked(path: string, authorities: string): Promise<ReadonlySet<string>> {
   return (await read(path, authorities)).serials;

@@ -1,5 +1,5 @@
 /**
- * Recorded frames: read from files of every format, converted to journals, played back at their recorded times.
+ * Recorded frames: reading files of all formats, conversion to journals, replay at the recorded times.
  *
  * @module
  */

@@ -1,19 +1,18 @@
 import { errorText, type Logger } from "../base/mod.ts";
+import { describeName, describeProduct } from "../broker/mod.ts";
 import {
-  assembleRecording,
   newRecordingSummary,
-  readRecording,
+  PieceReader,
+  RecordingAssembler,
   RecordingError,
   type RecordingSummary,
 } from "../can/mod.ts";
 import {
   addressKey,
   type Device,
-  formatName,
   type Message,
   NAME_BYTES,
   nameFromBytes,
-  parseName,
   sourceOfId,
   type StoredFrame,
 } from "../frame/mod.ts";
@@ -22,7 +21,6 @@ import {
   type Block,
   type BlockDevice,
   BlockError,
-  type BlockLocation,
   BlockReader,
   JournalIndex,
   MAX_BUSES,
@@ -30,40 +28,40 @@ import {
   openBlockFile,
   readJournalDirectory,
 } from "../journal/mod.ts";
-import { manufacturerName, PGN, readProductInformation } from "../pgn/mod.ts";
+import { PGN, readProductInformation } from "../pgn/mod.ts";
 
-/** Frames of a recording that lie together. */
+/** Consecutive frames of a recording: a block or a message. */
 export interface RecordedPart {
-  /** Names of the buses by index; empty where the recording tells none. */
+  /** Names of the buses by index; an empty name if the recording has none. */
   readonly buses: readonly string[];
-  /** Bytes of the file that it is; 0 where nobody knows. */
+  /** Size in the file, bytes; 0 if unknown. */
   readonly bytes: number;
   /**
-   * Reads the next frame, and tells before it of the devices that are known from there on; false at the end. The number
-   * is 0 where the recording has none.
+   * Reads the next frame; false at the end. Calls `learn` for each device that is known from this frame on. The sequence
+   * number is 0 if the recording has none.
    */
   next(into: StoredFrame, learn: (device: RecordedDevice) => void): boolean;
 }
 
-/** Who had which address when frames were recorded. */
+/** A device and its address when frames were recorded. */
 export interface RecordedDevice {
   /** Index of the bus. */
   bus: number;
   /** Source address. */
   src: number;
-  /** NAME. */
+  /** 64-bit NAME. */
   name: bigint;
-  /** What is known, as the API tells it. */
+  /** The device in the form of the API, as far as it is known. */
   device: Partial<Device>;
 }
 
 /** A recording that was found at a path. */
 export interface RecordedInput {
-  /** `journal`: a file of ours; `directory`: one with such files; `recording`: one of another program. */
+  /** `journal`: a journal file; `directory`: a journal directory; `recording`: a recording of another program. */
   kind: "journal" | "directory" | "recording";
-  /** `-`: standard input. */
+  /** Path; `-`: standard input. */
   path: string;
-  /** Bytes of a file. */
+  /** Size of a file, bytes; undefined for anything else. */
   bytes: number | undefined;
 }
 
@@ -73,19 +71,22 @@ export class OfflineError extends Error {
   override readonly name = "OfflineError";
 }
 
-/** What reading needs, and whom it tells. */
+/** Options of {@linkcode readRecorded}. */
 export interface OfflineOptions {
-  /** What is damaged is warned of. */
+  /** Gets warnings about damage. */
   log: Logger;
-  /** What became of the lines of another program's recording. */
+  /** Called after each recording of another program, with counts of its lines. */
   onSummary?: (path: string, summary: RecordingSummary) => void;
 }
 
 /** Standard input as a path. */
 const STDIN = "-";
+/** Bytes of other programs' recordings whose messages lie in memory at a time. */
+const PIECE_BYTES = 8192;
+/** First bytes of a journal file. */
 const MAGIC = [0x4c, 0x50, 0x4a] as const;
 
-/** Looks what is at a path; `-` is standard input. @throws {OfflineError} it cannot be read */
+/** Finds out the kind of recording at a path; `-` is standard input. @throws {OfflineError} it cannot be read */
 export async function findRecorded(path: string): Promise<RecordedInput> {
   if (path === STDIN) return { kind: "recording", path, bytes: undefined };
   try {
@@ -94,7 +95,7 @@ export async function findRecorded(path: string): Promise<RecordedInput> {
       await readJournalDirectory(path);
       return { kind: "directory", path, bytes: undefined };
     }
-    // Of a pipe nothing is read before its time.
+    // The bytes of a pipe can be read only once.
     if (!isFile) return { kind: "recording", path, bytes: undefined };
     using file = await Deno.open(path);
     const head = new Uint8Array(MAGIC.length);
@@ -106,10 +107,10 @@ export async function findRecorded(path: string): Promise<RecordedInput> {
 }
 
 /**
- * Reads recordings one after the other: journal files as their blocks lie in them, directories by time with no number
- * twice, recordings of other programs as they come, numbered from 1. Damaged blocks are passed over.
+ * Reads recordings in the given order: journal files in file order, directories by time without duplicate numbers,
+ * recordings of other programs in stored order, numbered from 1. Skips damaged blocks.
  *
- * @throws {OfflineError} a file cannot be read, or is no recording
+ * @throws {OfflineError} a file cannot be read, or is not a recording
  */
 export async function* readRecorded(
   inputs: readonly RecordedInput[],
@@ -120,11 +121,16 @@ export async function* readRecorded(
     try {
       if (input.kind === "directory") yield* directoryParts(input.path, options);
       else if (input.kind === "journal") yield* fileParts(input.path, options);
-      else for await (const part of recordingParts(input.path, options)) yield part.numbered(++seq);
+      else {
+        for await (const part of recordingParts(input.path, options)) {
+          yield part.numbered(seq + 1);
+          seq += part.length;
+        }
+      }
     } catch (error) {
-      const isTold = error instanceof BlockError || error instanceof RecordingError ||
+      const isExpected = error instanceof BlockError || error instanceof RecordingError ||
         error instanceof Deno.errors.NotFound;
-      if (!isTold) throw error;
+      if (!isExpected) throw error;
       throw new OfflineError(`Cannot read "${input.path}": ${errorText(error)}`, { cause: error });
     }
   }
@@ -145,22 +151,12 @@ async function* fileParts(path: string, { log }: OfflineOptions): AsyncGenerator
   using reader = new BlockReader();
   const onDamage = (_: Block, error: BlockError) =>
     log.warn("damaged frames passed over", { path, reason: error.message });
-  for (const place of blocks) {
-    const block = await readPlace(reader, { path, place, log });
-    if (block) yield new BlockPart(block, { bytes: place.bytes, onDamage });
-  }
-}
-
-async function readPlace(
-  reader: BlockReader,
-  { path, place, log }: { path: string; place: BlockLocation; log: Logger },
-): Promise<Block | undefined> {
-  try {
-    return await reader.read(path, place);
-  } catch (error) {
-    if (!(error instanceof BlockError)) throw error;
-    log.warn("damaged block passed over", { path, offset: place.offset, reason: error.message });
-    return undefined;
+  for (const location of blocks) {
+    const block = await reader.read(path, location).catch((error) => {
+      if (!(error instanceof BlockError)) throw error;
+      log.warn("damaged block passed over", { path, offset: location.offset, reason: error.message });
+    });
+    if (block) yield new BlockPart(block, { bytes: location.bytes, onDamage });
   }
 }
 
@@ -181,7 +177,7 @@ class BlockPart implements RecordedPart {
     this.#cursor = block.frames();
     this.#onDamage = onDamage;
     this.#devices = new ActiveDevices(block.devices);
-    this.buses = block.notes.buses ?? [""];
+    this.buses = block.metadata.buses ?? [""];
     this.bytes = bytes;
   }
 
@@ -198,16 +194,29 @@ class BlockPart implements RecordedPart {
   }
 }
 
+/** One part for each piece that was read: a wait for every message would cost more than reading it. */
 async function* recordingParts(path: string, { onSummary }: OfflineOptions): AsyncGenerator<MessagePart, void> {
   const summary = newRecordingSummary();
   const file = path === STDIN ? undefined : await Deno.open(path);
   const claimed = new Map<number, BlockDevice>();
-  const items = readRecording(file?.readable ?? Deno.stdin.readable, { summary });
-  for await (const message of assembleRecording(items)) {
-    if (message.bus < MAX_BUSES) {
-      yield new MessagePart(message, { buses: busesOf(summary), device: heardOf(message, claimed) });
+  const parts: MessagePart[] = [];
+  const reader = new PieceReader({ summary });
+  const assembler = new RecordingAssembler((message) => {
+    if (message.bus >= MAX_BUSES) return;
+    const buses = busesOf(summary);
+    let part = parts.at(-1);
+    if (part?.buses.length !== buses.length) parts.push(part = new MessagePart([...buses]));
+    part.add(message, senderOf(message, claimed));
+  });
+  for await (const chunk of file?.readable ?? Deno.stdin.readable) {
+    for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
+      for (const item of reader.push(chunk.subarray(at, at + PIECE_BYTES))) assembler.push(item);
+      yield* parts.splice(0);
     }
   }
+  for (const item of reader.end()) assembler.push(item);
+  assembler.end();
+  yield* parts;
   onSummary?.(path, summary);
 }
 
@@ -215,39 +224,46 @@ function busesOf({ buses }: RecordingSummary): readonly string[] {
   return buses.length === 0 ? [""] : buses;
 }
 
-/** One message. */
+/** Messages of one piece of a recording. */
 class MessagePart implements RecordedPart {
   readonly buses: readonly string[];
   readonly bytes = 0;
-  readonly #message: Message;
-  readonly #device: BlockDevice | undefined;
-  #seq = 0;
-  #isRead = false;
+  readonly #messages: { message: Message; device: BlockDevice | undefined }[] = [];
+  #firstSeq = 0;
+  #read = 0;
 
-  constructor(message: Message, { buses, device }: { buses: readonly string[]; device: BlockDevice | undefined }) {
+  constructor(buses: readonly string[]) {
     this.buses = buses;
-    this.#message = message;
-    this.#device = device;
   }
 
-  /** Itself, with a number. */
-  numbered(seq: number): this {
-    this.#seq = seq;
+  get length(): number {
+    return this.#messages.length;
+  }
+
+  /** Adds a message, and what it tells of its sender. */
+  add(message: Message, device: BlockDevice | undefined): void {
+    this.#messages.push({ message, device });
+  }
+
+  /** Itself, with numbers. */
+  numbered(firstSeq: number): this {
+    this.#firstSeq = firstSeq;
     return this;
   }
 
   next(into: StoredFrame, learn: (device: RecordedDevice) => void): boolean {
-    if (this.#isRead) return false;
-    this.#isRead = true;
-    const { timeUs, id, pgn, bus, data, offset, length } = this.#message;
-    Object.assign(into, { seq: this.#seq, timeUs, id, pgn, bus, data, offset, length });
-    if (this.#device) learn(recordedDevice(this.#device));
+    const next = this.#messages[this.#read];
+    if (next === undefined) return false;
+    const { message: { timeUs, id, pgn, bus, data, offset, length }, device } = next;
+    Object.assign(into, { seq: this.#firstSeq + this.#read, timeUs, id, pgn, bus, data, offset, length });
+    this.#read++;
+    if (device) learn(recordedDevice(device));
     return true;
   }
 }
 
-/** What a message tells of its sender, with what it told before. */
-function heardOf(message: Message, claimed: Map<number, BlockDevice>): BlockDevice | undefined {
+/** The sender of a claim or product information, with what earlier messages said; undefined for other messages. */
+function senderOf(message: Message, claimed: Map<number, BlockDevice>): BlockDevice | undefined {
   const { id, pgn, bus, data, offset, length } = message;
   const src = sourceOfId(id);
   const key = addressKey(bus, src);
@@ -263,25 +279,8 @@ function heardOf(message: Message, claimed: Map<number, BlockDevice>): BlockDevi
   return device;
 }
 
+/** The device, without unknown parts of its product information. */
 function recordedDevice({ bus, src, name, ...product }: BlockDevice): RecordedDevice {
-  const { manufacturerCode: code, deviceInstance, deviceClass, deviceFunction, uniqueNumber } = parseName(name);
-  const texts = {
-    model_id: product.modelId,
-    software_version: product.softwareVersion,
-    model_version: product.modelVersion,
-    model_serial: product.modelSerial,
-  };
-  const device: Partial<Device> = {
-    src,
-    name: formatName(name),
-    manufacturer: manufacturerName(code),
-    manufacturer_code: code,
-    device_class: deviceClass,
-    device_function: deviceFunction,
-    device_instance: deviceInstance,
-    unique_number: uniqueNumber,
-    ...(product.productCode > 0 && { product_code: product.productCode }),
-    ...Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== "")),
-  };
-  return { bus, src, name, device };
+  const known = Object.entries(describeProduct(product)).filter(([, value]) => value !== "" && value !== 0);
+  return { bus, src, name, device: { src, ...describeName(name), ...Object.fromEntries(known) } };
 }

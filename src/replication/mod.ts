@@ -1,7 +1,6 @@
 /**
- * What boat and cloud share when frames are replicated: the set of numbers that one of them holds, the messages that
- * they exchange, and the calls that carry them. `proto/replication/v1/replication.proto` is the contract. That the calls
- * are gRPC nobody else has to know.
+ * Replication from a boat to a cloud: messages (`wire`), client and server (`grpc`), and the boat's side of the link
+ * (`link`). `proto/replication/v1/replication.proto` is the contract. No other folder uses gRPC.
  *
  * @module
  */
@@ -13,7 +12,6 @@ export * from "./grpc/server.ts";
 export { MessageStream } from "./grpc/stream.ts";
 export { type ArchivePort, LOST_DAMAGED, LOST_TOO_LARGE } from "./link/archive.ts";
 export * from "./link/backfill_plan.ts";
-export * from "./link/backfill_plan_index.ts";
 export { BoatLink, type BoatLinkOptions, type LinkNumbers } from "./link/boat_link.ts";
 export type { BoatPorts, ConnectionTarget } from "./link/connection.ts";
 export type { FormerEpochStatus } from "./link/former.ts";

@@ -1,8 +1,8 @@
 /**
- * A boat without a bus, put together: a recording played back, or the simulated boat of the demo.
+ * Boat servers without a bus: one replays a recording, the other is the demo's simulated boat.
  *
- * What was played is the archive of a simulation, so that a session may begin anywhere, and the same recording gives
- * the same lines in each run.
+ * The frames replayed so far are the archive of a simulation, so that a session may start anywhere. The same recording has
+ * the same output in each run.
  *
  * @module
  */

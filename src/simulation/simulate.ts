@@ -170,7 +170,7 @@ function healthOf({ state, damaged }: Player, broker: Broker): Health {
   const replay: ComponentHealth = state.kind === "failed"
     ? { status: "unhealthy", message: `failed: ${state.reason}` }
     : damaged > 0
-    ? { status: "degraded", message: `${damaged} damaged blocks passed over` }
+    ? { status: "degraded", message: `${damaged} damaged blocks skipped` }
     : { status: "ok", message: state.kind };
   return evaluateHealth({ broker, lines: [], others: { replay }, busSilenceMs: undefined, startedMs: 0, nowMs: 0 });
 }

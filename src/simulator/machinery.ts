@@ -14,12 +14,12 @@ export interface Engine {
   readonly tripFuelL: number;
 }
 
-/** How one engine of this seed runs. */
+/** Speed of one engine over time. */
 export interface Throttle {
   readonly cruiseRpm: number;
-  /** What the skipper changes. */
+  /** Changes by the skipper. */
   readonly settings: Swell;
-  /** What waves and governor do. */
+  /** Changes by waves and governor. */
   readonly hunting: Swell;
 }
 
@@ -41,7 +41,7 @@ export const TANK_CAPACITY_L: Tanks = {
   blackWaterL: 120,
 };
 
-/** What feeds the house battery. */
+/** Phase of the charger of the house battery. */
 export type ChargePhase = { type: "off" } | { type: "bulk" } | { type: "absorption" } | { type: "float" };
 
 /** The 12 V system. */
@@ -59,7 +59,7 @@ export interface Electrics {
   readonly dischargedAs: number;
 }
 
-/** Loads that are switched. */
+/** Switched loads. */
 export interface Switches {
   readonly instruments: boolean;
   readonly autopilot: boolean;
@@ -73,18 +73,18 @@ export interface Switches {
 /** Capacity of the house bank. */
 export const HOUSE_CAPACITY_AH = 600;
 
-/** Speed at which an engine gives its rated power. */
+/** Engine speed at rated power. */
 export const RATED_RPM = 3200;
 const COOLANT_HOT_K = 355;
 const COOLANT_LAG_S = 180;
 const OIL_LAG_S = 300;
 const HOUR_S = 3600;
-/** A tank below this part of its capacity has met a fuel berth that the simulation does not show. */
+/** A tank below this fraction of its capacity is refilled. */
 const REFILL_BELOW = 0.08;
 const REFILL_TO = 0.95;
-/** A waste tank above this part of its capacity has been pumped out. */
+/** A waste tank above this fraction of its capacity is pumped out. */
 const PUMP_OUT_ABOVE = 0.9;
-/** State of charge at which charging starts, leaves bulk, and rests. */
+/** State of charge at which bulk, absorption and float begin. */
 const CHARGE_BELOW = 0.8;
 const ABSORB_ABOVE = 0.92;
 const FLOAT_ABOVE = 0.99;
@@ -92,7 +92,7 @@ const BULK_AMPERE = 95;
 const ABSORPTION_AMPERE = 45;
 const REST_VOLT = 13.1;
 
-/** Draws how an engine runs. */
+/** A random throttle. */
 export function createThrottle(random: Random): Throttle {
   return {
     cruiseRpm: 2150 + 40 * random(),
@@ -122,7 +122,7 @@ export function engineSpeedAt(throttle: Throttle, timeS: number): number {
   return throttle.cruiseRpm + swellAt(throttle.settings, timeS) + swellAt(throttle.hunting, timeS);
 }
 
-/** Burns fuel and warms up for `dtS` seconds at a speed. */
+/** The engine after `dtS` seconds at a speed. */
 export function stepEngine(engine: Engine, { speedRpm, dtS }: { speedRpm: number; dtS: number }): Engine {
   const power = (speedRpm / RATED_RPM) ** 2.6;
   const fuelRateLph = 0.7 + 15 * power;
@@ -142,7 +142,7 @@ export function stepEngine(engine: Engine, { speedRpm, dtS }: { speedRpm: number
   };
 }
 
-/** Empties and fills the tanks for `dtS` seconds. */
+/** The tanks after `dtS` seconds. */
 export function stepTanks(tanks: Tanks, use: { portLph: number; starboardLph: number; dtS: number }): Tanks {
   const hours = use.dtS / HOUR_S;
   const waterL = 5.5 * hours;
@@ -163,7 +163,7 @@ function filled(litres: number, capacityL: number): number {
   return litres > PUMP_OUT_ABOVE * capacityL ? 0 : litres;
 }
 
-/** What is switched on at a time: pumps and compressor come and go. */
+/** State of the switched loads at a time. */
 export function switchesAt(timeS: number): Switches {
   return {
     instruments: true,
@@ -197,7 +197,7 @@ function nextPhase(phase: ChargePhase, stateOfCharge: number): ChargePhase {
 
 const CHARGE_AMPERE = { off: 0, bulk: BULK_AMPERE, absorption: ABSORPTION_AMPERE, float: 4 } as const;
 
-/** Charges and drains the batteries for `dtS` seconds. */
+/** The batteries after `dtS` seconds. */
 export function stepElectrics(electrics: Electrics, on: { switches: Switches; timeS: number; dtS: number }): Electrics {
   const loadAmpere = loadOf(on.switches) + 0.4 * Math.sin(on.timeS / 3.1);
   const houseAmpere = CHARGE_AMPERE[electrics.charge.type] - loadAmpere;

@@ -1,9 +1,9 @@
 /**
- * The simulated boat: fourteen devices that claim and defend addresses, answer requests and send what a catamaran on
- * its way round the Kiel Bight would send, about 200 frames a second. A model of the passage (`passage.ts`) is the one
- * source of all numbers, so that position, course, wind, fuel and route agree with each other; the same seed and start
- * time give the same frames, byte for byte. `SimulatedBoat.advance` makes hours of data in seconds, `attachSimulatedBoat` puts the boat
- * on a loopback bus in real time.
+ * The simulated boat: fourteen devices of a catamaran on a round trip in the Kiel Bight. They claim and defend addresses,
+ * answer requests and send about 200 frames per second. All values come from one model of the passage (`passage.ts`), so
+ * that position, course, wind, fuel and route are consistent. The same seed and start time give the same frames, byte for
+ * byte. `SimulatedBoat.advance` generates hours of data in seconds, `attachSimulatedBoat` connects the boat to a loopback
+ * bus in real time.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 import { move, polar, type Position, radians, velocityOf, wrapHalfTurn, wrapTurn } from "./navigation.ts";
 import type { LegProgress } from "./route.ts";
 
-/** How the hull moves. */
+/** Motion of the hull. */
 export interface Motion {
   readonly position: Position;
   /** True heading. */
@@ -15,12 +15,12 @@ export interface Motion {
   readonly speedOverGroundMps: number;
 }
 
-/** What acts on the hull during a step. */
+/** Forces on the hull during a step. */
 export interface Forces {
   readonly rudderRad: number;
-  /** Turning push of the waves, radians a second. */
+  /** Turn rate caused by waves. */
   readonly yawRadPerS: number;
-  /** Speed that engines and waves would give in the end. */
+  /** Steady speed for the current engine speed and waves. */
   readonly speedTargetMps: number;
   readonly leewayRad: number;
   readonly currentSpeedMps: number;
@@ -30,12 +30,12 @@ export interface Forces {
 
 /** The autopilot with its rudder. */
 export interface Pilot {
-  /** Heading that it steers to now, true. */
+  /** True heading that it steers. */
   readonly headingToSteerRad: number;
-  /** Rudder that it asks for; positive turns to starboard. */
+  /** Commanded rudder angle; positive turns to starboard. */
   readonly rudderOrderRad: number;
   readonly rudderRad: number;
-  /** Slowly learnt angle from heading to course over ground: leeway and current. */
+  /** Smoothed angle from heading to course over ground: leeway and current. */
   readonly driftRad: number;
 }
 
@@ -48,7 +48,7 @@ const SPEED_LAG_S = 8;
 /** Gains of the autopilot: rudder per heading error, rudder per turn rate. */
 const HEADING_GAIN = 1;
 const RATE_GAIN_S = 1.5;
-/** Heading error beyond which the rudder is not put over any further. */
+/** Heading errors are limited to this. */
 const MAX_HEADING_ERROR_RAD = radians(14);
 /** A boat this far off the track steers back at 45°. */
 const TRACK_LOOKAHEAD_M = 60;
@@ -57,7 +57,7 @@ const DRIFT_LAG_S = 15;
 export const MAX_RUDDER_RAD = radians(30);
 const RUDDER_RATE_RAD_PER_S = radians(6);
 
-/** Moves the hull on by `dtS` seconds. */
+/** The motion after `dtS` seconds. */
 export function stepMotion(motion: Motion, { forces, dtS }: { forces: Forces; dtS: number }): Motion {
   const turnRate = motion.turnRateRadPerS +
     (TURN_RATE_PER_RUDDER * forces.rudderRad + forces.yawRadPerS - motion.turnRateRadPerS) / TURN_LAG_S * dtS;
@@ -84,7 +84,7 @@ export function stepMotion(motion: Motion, { forces, dtS }: { forces: Forces; dt
   };
 }
 
-/** Steers along the leg for `dtS` seconds. */
+/** The autopilot after `dtS` seconds of steering along the leg. */
 export function stepPilot(pilot: Pilot, on: { motion: Motion; leg: LegProgress; dtS: number }): Pilot {
   const { motion, leg, dtS } = on;
   const drift = wrapHalfTurn(motion.courseOverGroundRad - motion.headingRad);

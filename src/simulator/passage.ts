@@ -20,7 +20,7 @@ import { legTo, progressOn } from "./route.ts";
 import { createTraffic, stepTarget, type Target } from "./traffic.ts";
 import { type Climate, createClimate, leewayIn, type Weather, weatherAt } from "./weather.ts";
 
-/** Everything that is true about the simulated boat at one moment. Never changed: each step makes a new one. */
+/** State of the simulated boat at one moment. Immutable: each step creates a new one. */
 export interface PassageState {
   readonly seed: number;
   /** Time since the start of the passage, milliseconds. */
@@ -30,7 +30,7 @@ export interface PassageState {
   readonly motion: Motion;
   readonly weather: Weather;
   readonly pilot: Pilot;
-  /** Index of the waypoint that the boat steers for; grows from lap to lap. */
+  /** Index of the next waypoint; increases from lap to lap. */
   readonly waypoint: number;
   /** Port and starboard. */
   readonly engines: readonly [Engine, Engine];
@@ -43,18 +43,18 @@ export interface PassageState {
   readonly tripM: number;
 }
 
-/** Longest step that the steering model is good for, milliseconds. */
+/** Longest step for which the steering model is stable, milliseconds. */
 export const MAX_STEP_MS = 100;
 
 /** Speed through the water at rated engine speed. */
 const FULL_SPEED_MPS = 5.3;
-/** The passage begins this far from the first waypoint, so that something happens within minutes. */
+/** Distance from the first waypoint at the start, so that it is reached within minutes. */
 const START_BEFORE_WAYPOINT_M = 900;
 const START_SPEED_MPS = 3.6;
-/** Machinery, tanks and other ships move on once in this time: nothing about them is faster. */
+/** Step of machinery, tanks and other ships, which change slowly. */
 const SLOW_STEP_MS = 1000;
 
-/** The passage of a seed at its start. */
+/** The initial state for a seed. */
 export function createPassage(seed: number): PassageState {
   const random = mulberry32(seed);
   const climate = createClimate(random);
@@ -114,7 +114,7 @@ function createElectrics(random: Random): Electrics {
 }
 
 /**
- * The passage `dtMs` later. Pure: the same state and step give the same result.
+ * The state after `dtMs`. Pure: the same state and step give the same result.
  *
  * @param dtMs more than 0, at most {@linkcode MAX_STEP_MS}
  */

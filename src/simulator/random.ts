@@ -12,18 +12,18 @@ export function mulberry32(seed: number): Random {
   };
 }
 
-/** White noise from -1 to 1 that depends on `index` alone, so that nobody has to carry a generator along. */
+/** White noise from -1 to 1. A function of seed and index, without a state. */
 export function noiseAt(seed: number, index: number): number {
   return mulberry32(Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul(index, 0xc2b2ae35))() * 2 - 1;
 }
 
-/** Smooth noise: a few sines that never line up the same way twice. */
+/** Smooth noise: a sum of sines. */
 export interface Swell {
   readonly amplitude: number;
   readonly sines: readonly { readonly ratePerS: number; readonly phase: number }[];
 }
 
-/** Smooth noise of the given periods, each a little off and with a phase of its own. */
+/** Smooth noise of about the given periods, with random phases. */
 export function createSwell(
   random: Random,
   { amplitude, periodsS }: { amplitude: number; periodsS: readonly number[] },

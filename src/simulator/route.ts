@@ -1,13 +1,13 @@
 import { bearingRad, distanceM, type Leg, legOffset, type Position } from "./navigation.ts";
 
-/** A named place on the route. */
+/** A named waypoint of the route. */
 export interface Waypoint {
   readonly id: number;
   readonly name: string;
   readonly position: Position;
 }
 
-/** A round trip in the Kiel Bight, Baltic Sea: about 18 nautical miles, then again. */
+/** A round trip in the Kiel Bight, Baltic Sea, about 18 nautical miles; repeated. */
 export const ROUTE: readonly [Waypoint, ...Waypoint[]] = [
   { id: 1, name: "KIEL LIGHT", position: { latitude: 54.4990, longitude: 10.2735 } },
   { id: 2, name: "STOLLER GRD", position: { latitude: 54.5280, longitude: 10.2250 } },
@@ -21,9 +21,9 @@ export const ROUTE_NAME = "KIEL BIGHT ROUND";
 /** Within this distance of a waypoint the boat turns to the next leg. */
 export const ARRIVAL_RADIUS_M = 60;
 
-/** Where the boat is in relation to the active leg. */
+/** Position of the boat relative to the active leg. */
 export interface LegProgress {
-  /** Off the leg, metres; right of it is positive. */
+  /** Distance from the leg, positive to the right. */
   readonly crossTrackM: number;
   readonly distanceM: number;
   /** True bearing from the leg's start to its end. */
@@ -34,7 +34,7 @@ export interface LegProgress {
   readonly perpendicularCrossed: boolean;
 }
 
-/** The waypoint with this index; the route goes round. */
+/** The waypoint with this index; the route is a loop. */
 export function waypointAt(index: number): Waypoint {
   return ROUTE[index % ROUTE.length] ?? ROUTE[0];
 }
@@ -44,7 +44,7 @@ export function legTo(index: number): Leg {
   return { from: waypointAt(index + ROUTE.length - 1).position, to: waypointAt(index).position };
 }
 
-/** Measures the boat against the leg that ends at waypoint `index`. */
+/** Progress on the leg that ends at waypoint `index`. */
 export function progressOn(index: number, position: Position): LegProgress {
   const leg = legTo(index);
   const { crossM, alongM } = legOffset(position, leg);

@@ -3,31 +3,29 @@ import type { LoopbackBus } from "../can/mod.ts";
 import { type CanFrame, NAME_BYTES, nameFromBytes, parseCanId, pgnOfId } from "../frame/mod.ts";
 import type { ClaimState } from "../transmit/mod.ts";
 import { PGN } from "../pgn/mod.ts";
-import { Agenda } from "./agenda.ts";
 import type { DeviceSpec, View } from "./devices/device.ts";
 import { standardBoat } from "./devices/devices.ts";
-import { Node } from "./node.ts";
+import { Node, type NodePort, type SendFrame } from "./node.ts";
 import { createPassage, type PassageState, stepPassage } from "./passage.ts";
-import type { SendFrame } from "./send.ts";
 
-/** How a simulated boat is made. */
+/** Options of a simulated boat. */
 export interface SimulatedBoatOptions {
-  /** Same seed and start, same frames; default 1. */
+  /** The same seed and start give the same frames; default 1. */
   seed?: number;
-  /** Wall clock at the start, microseconds since 1970; default what `clock` says when the boat is made. */
+  /** Wall clock at the start, microseconds since 1970; default the current time of `clock`. */
   startUs?: number;
   clock: Clock;
-  /** Takes the boat's frames. `data` is not changed afterwards. */
+  /** Receives the boat's frames. `data` is not changed afterwards. */
   send: SendFrame;
-  /** The devices on board, default {@linkcode standardBoat}. */
+  /** The devices on board; default {@linkcode standardBoat}. */
   devices?: readonly DeviceSpec[];
 }
 
-/** A device of the simulated boat, as it is now. */
+/** Current state of a device of the simulated boat. */
 export interface SimulatedDevice {
   /** 64-bit NAME. */
   readonly name: bigint;
-  /** Address that it holds or claims. */
+  /** The claimed address, or the one being claimed. */
   readonly address: number | undefined;
   readonly claim: ClaimState;
   readonly spec: DeviceSpec;
@@ -35,46 +33,52 @@ export interface SimulatedDevice {
 
 /** Step of the boat's model. */
 const MODEL_STEP_MS = 50;
-/** How often the timer looks what is due. */
+/** Interval of the timer. */
 const TICK_MS = 5;
-/** After a stall, time further back than this is left out instead of being sent in one burst. */
+/** After a longer stall, the messages of the remaining time are skipped instead of being sent in one burst. */
 const MAX_CATCH_UP_MS = 100;
-/** Sequence ids go from 0 to 252 and change this often. */
+/** Interval at which the sequence id changes; it goes from 0 to 252. */
 const SID_MS = 100;
 const SIDS = 253;
-/** First messages all come within this time, however rare they are later. */
+/** Every message is sent for the first time within this time, however long its interval is. */
 const MAX_PHASE_MS = 15_000;
 /** Spreads phases evenly for any number of messages: the fractional part of the golden ratio. */
 const GOLDEN_STEP = 0.6180339887498949;
 
-type Running = { readonly type: "idle" } | { readonly type: "running"; readonly timer: ReturnType<typeof setInterval> };
+interface Task {
+  readonly dueMs: number;
+  /** Returns the time at which the task is repeated. */
+  readonly run: (nowMs: number) => number | void;
+}
 
 /**
- * The simulated boat. Driven by {@linkcode SimulatedBoat.start} in real time, or by {@linkcode SimulatedBoat.advance} as fast as it goes.
+ * The simulated boat. {@linkcode SimulatedBoat.start} runs it in real time, {@linkcode SimulatedBoat.advance} as fast as
+ * possible.
  *
  * @example
  * ```ts
  * let frames = 0;
  * const clock = { wallUs: () => 0, monoMs: () => 0 };
- * const twin = new SimulatedBoat({ seed: 7, startUs: 1.75e15, clock, send: () => frames++ });
- * twin.advance(60_000);
+ * const boat = new SimulatedBoat({ seed: 7, startUs: 1.75e15, clock, send: () => frames++ });
+ * boat.advance(60_000);
  * ```
  */
 export class SimulatedBoat {
   readonly devices: readonly SimulatedDevice[];
   readonly #nodes: readonly Node[];
-  readonly #agenda = new Agenda();
+  /** Sorted by time; tasks of the same time in the order in which they were added. */
+  readonly #tasks: Task[] = [];
   readonly #clock: Clock;
   readonly #startUs: number;
   readonly #send: SendFrame;
-  /** Network messages of our own nodes that the other nodes still have to hear. */
-  readonly #heard: { id: number; data: Uint8Array }[] = [];
-  #hearing = false;
-  #running: Running = { type: "idle" };
+  /** Network messages that the nodes have not processed yet. */
+  readonly #received: { id: number; data: Uint8Array }[] = [];
+  #isProcessing = false;
+  #timer: ReturnType<typeof setInterval> | undefined;
   #passage: PassageState;
   #view: View | undefined;
   #nowMs = 0;
-  /** Wall time that the boat has not sailed because the process stood still. */
+  /** Total time skipped after stalls of the process. */
   #skippedMs = 0;
 
   constructor({ seed = 1, clock, startUs = clock.wallUs(), send, devices = standardBoat() }: SimulatedBoatOptions) {
@@ -82,7 +86,12 @@ export class SimulatedBoat {
     this.#startUs = startUs;
     this.#send = send;
     this.#passage = createPassage(seed);
-    this.#nodes = devices.map((spec, turn) => new Node(spec, { turn, port: this.#portOf() }));
+    const port: NodePort = {
+      send: (id, data) => this.#sendFrame(id, data),
+      at: (dueMs, run) => this.#addTask({ dueMs, run }),
+      view: () => this.#currentView(),
+    };
+    this.#nodes = devices.map((spec, order) => new Node(spec, { order, port }));
     this.devices = this.#nodes;
     let fraction = 0;
     const phaseOf = (intervalMs: number) => {
@@ -102,17 +111,17 @@ export class SimulatedBoat {
     return this.#startUs + Math.round((this.#nowMs + this.#skippedMs) * 1000);
   }
 
-  /** Whether the boat goes on in real time. */
+  /** Whether the boat runs in real time. */
   get running(): boolean {
-    return this.#running.type === "running";
+    return this.#timer !== undefined;
   }
 
-  /** What is true about the boat now. */
+  /** Current state of the boat. */
   get passage(): PassageState {
     return this.#passage;
   }
 
-  /** Goes on in real time, from where the boat is. */
+  /** Continues in real time. */
   start(): void {
     if (this.running) return;
     let originMs = this.#clock.monoMs() - this.#nowMs;
@@ -123,38 +132,40 @@ export class SimulatedBoat {
       this.#skippedMs += skipMs;
       this.advance(this.#nowMs + behindMs - skipMs);
     };
-    this.#running = { type: "running", timer: setInterval(tick, TICK_MS) };
+    this.#timer = setInterval(tick, TICK_MS);
   }
 
-  /** Stands still. */
+  /** Pauses the boat. */
   stop(): void {
-    if (this.#running.type === "running") clearInterval(this.#running.timer);
-    this.#running = { type: "idle" };
+    clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 
-  /** Sends everything that is due up to this simulated time, milliseconds since the start. */
+  /** Runs the boat to this simulated time, milliseconds since the start, and sends all its frames. */
   advance(toMs: number): void {
-    const moveTo = (dueMs: number) => this.#moveTo(dueMs);
-    while (this.#agenda.runNext(toMs, moveTo));
+    for (let task = this.#tasks[0]; task !== undefined && task.dueMs <= toMs; task = this.#tasks[0]) {
+      this.#tasks.shift();
+      this.#moveTo(task.dueMs);
+      const againMs = task.run(task.dueMs);
+      if (typeof againMs === "number") this.#addTask({ dueMs: againMs, run: task.run });
+    }
     this.#moveTo(toMs);
   }
 
-  /** Hears a frame of another party on the bus. Echoes of the boat's own frames do no harm. */
+  /** Processes a frame of another node on the bus. Echoes of the boat's own frames are ignored. */
   receive(frame: CanFrame): void {
     const pgn = pgnOfId(frame.id);
     if (pgn !== PGN.addressClaim && pgn !== PGN.isoRequest) return;
     const data = frame.data.slice(frame.offset, frame.offset + frame.length);
-    // Our own claims were heard when they were sent; their late echo would start the fight again.
+    // Our own claims were processed when they were sent; a late echo would repeat the conflict.
     if (pgn === PGN.addressClaim && this.#nodes.some(({ name }) => name === nameOf(data))) return;
-    this.#hear({ id: frame.id, data });
+    this.#process({ id: frame.id, data });
   }
 
-  #portOf(): ConstructorParameters<typeof Node>[1]["port"] {
-    return {
-      send: (id, data) => this.#sendFrame(id, data),
-      at: (dueMs, run) => this.#agenda.add(dueMs, run),
-      view: () => this.#lookAround(),
-    };
+  #addTask(task: Task): void {
+    let index = this.#tasks.length;
+    while (index > 0 && (this.#tasks[index - 1]?.dueMs ?? 0) > task.dueMs) index--;
+    this.#tasks.splice(index, 0, task);
   }
 
   #moveTo(nowMs: number): void {
@@ -164,36 +175,36 @@ export class SimulatedBoat {
     while (this.#passage.timeMs + MODEL_STEP_MS <= nowMs) this.#passage = stepPassage(this.#passage, MODEL_STEP_MS);
   }
 
-  #lookAround(): View {
+  #currentView(): View {
     this.#view ??= { passage: this.#passage, wallUs: this.wallUs, sid: Math.floor(this.#nowMs / SID_MS) % SIDS };
     return this.#view;
   }
 
   #sendFrame(id: number, data: Uint8Array): void {
     this.#send(id, data);
-    if (pgnOfId(id) === PGN.addressClaim) this.#hear({ id, data });
+    if (pgnOfId(id) === PGN.addressClaim) this.#process({ id, data });
   }
 
-  /** Lets every node hear a network message. Answers queue up behind it, as they would on a real bus. */
-  #hear(message: { id: number; data: Uint8Array }): void {
-    this.#heard.push(message);
-    if (this.#hearing) return;
-    this.#hearing = true;
+  /** Passes a network message to all nodes, and then the answers to it, as on a real bus. */
+  #process(message: { id: number; data: Uint8Array }): void {
+    this.#received.push(message);
+    if (this.#isProcessing) return;
+    this.#isProcessing = true;
     try {
-      for (let next = this.#heard.shift(); next !== undefined; next = this.#heard.shift()) this.#tell(next);
+      for (let next = this.#received.shift(); next !== undefined; next = this.#received.shift()) this.#deliver(next);
     } finally {
-      this.#hearing = false;
+      this.#isProcessing = false;
     }
   }
 
-  #tell({ id, data }: { id: number; data: Uint8Array }): void {
+  #deliver({ id, data }: { id: number; data: Uint8Array }): void {
     const { pgn, src, dst } = parseCanId(id);
     const name = pgn === PGN.addressClaim ? nameOf(data) : undefined;
     if (name !== undefined) {
-      for (const node of this.#nodes) node.hearClaim({ nowMs: this.#nowMs, address: src, name });
+      for (const node of this.#nodes) node.receiveClaim({ nowMs: this.#nowMs, address: src, name });
     } else if (pgn === PGN.isoRequest && data.length >= 3) {
-      const wanted = (data[0] ?? 0) | ((data[1] ?? 0) << 8) | ((data[2] ?? 0) << 16);
-      for (const node of this.#nodes) node.hearRequest({ nowMs: this.#nowMs, pgn: wanted, from: src, to: dst });
+      const requested = (data[0] ?? 0) | ((data[1] ?? 0) << 8) | ((data[2] ?? 0) << 16);
+      for (const node of this.#nodes) node.receiveRequest({ nowMs: this.#nowMs, pgn: requested, from: src, to: dst });
     }
   }
 }
@@ -203,14 +214,14 @@ function nameOf(data: Uint8Array): bigint | undefined {
   return data.length < NAME_BYTES ? undefined : nameFromBytes(data);
 }
 
-/** Puts a simulated boat on a loopback bus. It is silent and deaf until {@linkcode SimulatedBoat.start}. */
+/** Connects a simulated boat to a loopback bus. It sends and receives nothing until {@linkcode SimulatedBoat.start}. */
 export function attachSimulatedBoat(
   bus: LoopbackBus,
   { clock = systemClock, ...options }: Partial<Omit<SimulatedBoatOptions, "send">> = {},
 ): SimulatedBoat {
-  const twin = new SimulatedBoat({ ...options, clock, send: (id, data) => bus.inject(id, data) });
+  const boat = new SimulatedBoat({ ...options, clock, send: (id, data) => bus.inject(id, data) });
   bus.attach((frame) => {
-    if (twin.running) twin.receive(frame);
+    if (boat.running) boat.receive(frame);
   });
-  return twin;
+  return boat;
 }

@@ -10,7 +10,7 @@ export type Satellite = {
   readonly status: number;
 };
 
-/** Satellites that the receiver sees. */
+/** Satellites in view of the receiver. */
 export interface Sky {
   readonly satellites: readonly Satellite[];
   readonly hdop: number;
@@ -20,18 +20,18 @@ export interface Sky {
 
 /** Satellites above the horizon: GPS numbers, and GLONASS from 65. */
 const PRNS = [2, 5, 7, 13, 15, 18, 23, 29, 67, 75, 82];
-/** A GPS satellite goes round twice in a sidereal day. */
+/** Orbital period of a GPS satellite: half a sidereal day. */
 const ORBIT_S = 43_082;
-/** Lowest satellite that is used in the fix. */
+/** Minimum elevation of a satellite used in the fix. */
 const MASK_RAD = 0.17;
-/** Receivers know where satellites are to a degree: six of seven real ones tell no more. */
+/** Resolution of elevation and azimuth, as of six of seven recorded receivers. */
 const STEP_RAD = radians(1);
-/** Lets a third of the signals change by a decibel in a second; of five real receivers a fifth to a half do. */
+/** A third of the signals changes by a decibel per second; with five recorded receivers a fifth to a half. */
 const SNR_NOISE_DB = 0.5;
 const STATUS_TRACKED = 1;
 const STATUS_USED = 2;
 
-/** The sky over the boat at a time. */
+/** The satellites at a time. */
 export function skyAt(seed: number, timeS: number): Sky {
   const satellites = PRNS.map((prn, i) => {
     const orbit = 2 * Math.PI * (timeS / ORBIT_S + i * 0.29);
@@ -49,7 +49,7 @@ export function skyAt(seed: number, timeS: number): Sky {
   return { satellites, hdop, vdop, pdop: Math.hypot(hdop, vdop) };
 }
 
-/** How many of the satellites are used in the fix. */
+/** Number of satellites used in the fix. */
 export function usedSatellites(sky: Sky): number {
   return sky.satellites.filter(({ status }) => status === STATUS_USED).length;
 }

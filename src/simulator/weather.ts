@@ -2,14 +2,14 @@ import { polar, type Position, radians, type Velocity, velocityOf, wrapHalfTurn,
 import type { Motion } from "./motion.ts";
 import { createSwell, type Random, type Swell, swellAt } from "./random.ts";
 
-/** What the sea and the sky have in store for this seed. */
+/** Parameters of wind, waves, current, air and sea bed. */
 export interface Climate {
   readonly windSpeedMps: number;
   /** Direction that the wind comes from. */
   readonly windFromRad: number;
   readonly gusts: Swell;
   readonly shifts: Swell;
-  /** Wave-made turning push, heel, pitch, heave and surge. */
+  /** Turn rate, roll, pitch, heave and speed changes caused by waves. */
   readonly yaw: Swell;
   readonly roll: Swell;
   readonly pitch: Swell;
@@ -34,7 +34,7 @@ export interface Wind {
   readonly apparentAngleRad: number;
 }
 
-/** The world around the boat at one moment. */
+/** Wind, current and waves at one moment. */
 export interface Weather {
   readonly wind: Wind;
   readonly currentSpeedMps: number;
@@ -45,7 +45,7 @@ export interface Weather {
   readonly heaveM: number;
 }
 
-/** Means around which the weather swings: a June day in the western Baltic. */
+/** Mean values: a June day in the western Baltic. */
 const MEAN_CURRENT_MPS = 0.35;
 const MEAN_CURRENT_SET_RAD = radians(75);
 const MEAN_DEPTH_M = 17;
@@ -56,12 +56,12 @@ const MEAN_SEA_K = 288.2;
 const MEAN_HUMIDITY_PERCENT = 71;
 const HOUR_S = 3600;
 
-/** Heel of a catamaran for each square metre per square second of wind across it. */
+/** Heel of a catamaran per square of the wind speed from abeam. */
 const HEEL_RAD_PER_M2_PER_S2 = 0.0004;
 /** Leeway at full beam wind. */
 const MAX_LEEWAY_RAD = radians(3);
 
-/** Draws a climate. */
+/** A random climate. */
 export function createClimate(random: Random): Climate {
   return {
     windSpeedMps: 6 + 3 * random(),
@@ -85,7 +85,7 @@ export function createClimate(random: Random): Climate {
   };
 }
 
-/** Wind over ground as felt on a boat that moves. */
+/** True and apparent wind on a moving boat. */
 export function windOn(motion: Motion, wind: { speedMps: number; fromRad: number }): Wind {
   const air = velocityOf(wind.speedMps, wind.fromRad + Math.PI);
   const boat = velocityOf(motion.speedOverGroundMps, motion.courseOverGroundRad);
@@ -100,7 +100,7 @@ export function windOn(motion: Motion, wind: { speedMps: number; fromRad: number
   };
 }
 
-/** The weather at a time, as a boat in this motion meets it. */
+/** The weather at a time on a boat with this motion. */
 export function weatherAt(climate: Climate, { motion, timeS }: { motion: Motion; timeS: number }): Weather {
   const wind = windOn(motion, {
     speedMps: Math.max(1, climate.windSpeedMps + swellAt(climate.gusts, timeS)),
@@ -118,7 +118,7 @@ export function weatherAt(climate: Climate, { motion, timeS }: { motion: Motion;
   };
 }
 
-/** Leeway that a wind gives: away from it, most when it is abeam. */
+/** Leeway caused by the wind; largest with wind from abeam. */
 export function leewayIn(wind: Wind): number {
   return -MAX_LEEWAY_RAD * Math.sin(wind.apparentAngleRad) * Math.min(1, wind.apparentSpeedMps / 10);
 }

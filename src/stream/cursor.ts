@@ -2,8 +2,8 @@ import { turn } from "../base/mod.ts";
 import type { Accept } from "../broker/mod.ts";
 import { newStoredFrame, sourceOfId, type StoredFrame } from "../frame/mod.ts";
 import { type Block, type BlockCursor, BlockError, type Gap } from "../journal/mod.ts";
+import type { RecordedFilter } from "./filters.ts";
 import type { AbsentFrames, FrameSource } from "./frame_source.ts";
-import type { RecordedFilter } from "./recorded_filter.ts";
 
 /** The requested frames have been deleted; reading can begin at `oldestSeq`. */
 export class FallenBehindError extends Error {
@@ -231,13 +231,13 @@ export class FrameCursor {
 
   /** @param readableFrom numbers without a frame before this one are reported */
   #openBlock(block: Block, readableFrom: number): OpenBlock {
-    const { notes, devices } = block;
+    const { metadata, devices } = block;
     const { archived } = this.#options;
     const ours = this.#source.broker.buses;
-    const buses = (notes.buses ?? []).map((name, index) => ours.includes(name) ? ours.indexOf(name) : index);
+    const buses = (metadata.buses ?? []).map((name, index) => ours.includes(name) ? ours.indexOf(name) : index);
     const holders = devices.map((device) => ({ ...device, bus: buses[device.bus] ?? device.bus }));
     archived?.enter(ours, holders);
-    this.#reportBefore(readableFrom, notes.gap);
+    this.#reportBefore(readableFrom, metadata.gap);
     return {
       frames: block.frames(),
       buses,

@@ -32,13 +32,6 @@ export interface FrameArchive {
   blocks(range: { fromSeq: number }): AsyncGenerator<Block>;
 }
 
-/** A journal as live readers use it. */
-export interface FrameJournal {
-  readonly index: FrameArchive;
-  /** Resolves when every frame recorded so far is synced to disk. */
-  sync(): Promise<void>;
-}
-
 /** Delay between a frame and waking the readers, so that they get several frames at once. */
 const TICK_MS = 4;
 

@@ -4,18 +4,16 @@
  *
  * Streams with the same filter share their subscription and their bytes, unless the filter depends on devices.
  * Filters on manufacturer, instance or NAME are resolved when made and again on each claim, so that they may be made
- * before the device speaks.
+ * before the device has claimed an address.
  *
  * @module
  */
 export * from "./cursor.ts";
 export * from "./filters.ts";
 export * from "./frame_source.ts";
-export { Batch, Chunk, type StreamKind } from "./live/batch.ts";
+export { Batch, Chunk, type StreamClient, type StreamKind } from "./live/channel.ts";
 export { OpenStreams, type StreamCounter, type StreamMember, StreamMemory, TRANSPORT_BYTES } from "./live/budget.ts";
-export type { StreamClient } from "./live/channel.ts";
 export * from "./live/hub.ts";
-export * from "./recorded_filter.ts";
 export * from "./session_access.ts";
 export { CLIENT_ID } from "./session_file.ts";
 export type { SessionFigures } from "./session_owners.ts";

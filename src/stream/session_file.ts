@@ -36,7 +36,7 @@ export function headerLine(next: number): unknown {
   return { version: VERSION, next };
 }
 
-/** The line that defines a session; `epoch` is the epoch of cursorEpoch cursor. */
+/** The line that defines a session; `epoch` is that of its cursor. */
 export function definitionLine({ number, cursor, wasRead, ...rest }: StoredSession, epoch: string): unknown {
   return { n: number, ...rest, ...(cursor !== undefined && { epoch, cursor }), ...(wasRead && { read: true }) };
 }

@@ -1,5 +1,4 @@
-import type { Session } from "./session_state.ts";
-import { type SessionClient, SessionError, type SessionLimits } from "./session_types.ts";
+import { type Session, type SessionClient, SessionError, type SessionLimits } from "./session_types.ts";
 
 /** Counts of replaced and refused sessions. */
 export interface SessionFigures {
@@ -15,11 +14,6 @@ export class SessionOwners {
   /** By owner; the oldest session comes first. */
   readonly #owners = new Map<string, Set<Session>>();
   #count = 0;
-
-  /** Sessions of all owners. */
-  get count(): number {
-    return this.#count;
-  }
 
   /** Adds a session under its owner. */
   add(session: Session): void {

@@ -1,25 +1,15 @@
 import { pause } from "../base/mod.ts";
 import type { Filter } from "../filter/mod.ts";
 import { FallenBehindError, FrameCursor } from "./cursor.ts";
-import { followDevices, type LiveFilter } from "./filters.ts";
-import { RecordedFilter } from "./recorded_filter.ts";
+import { followDevices, type LiveFilter, RecordedFilter } from "./filters.ts";
 import type { StoredSession } from "./session_file.ts";
 import { type SessionFigures, SessionOwners } from "./session_owners.ts";
 import {
   largestLagOf,
   type NewSession,
+  noSessionMessage,
   readThroughOf,
   type Session,
-  slotStateOf,
-  storedOf,
-  syncThrough,
-  viewOf,
-} from "./session_state.ts";
-import { type SessionKey, SessionStore } from "./session_store.ts";
-import { SessionStream, type StreamEnd } from "./session_stream.ts";
-import { SlotLog } from "./slot_log.ts";
-import {
-  noSessionMessage,
   type SessionClient,
   SessionError,
   type SessionRequest,
@@ -27,7 +17,14 @@ import {
   type SessionStreamOptions,
   type SessionView,
   type Slot,
+  slotStateOf,
+  storedOf,
+  syncThrough,
+  viewOf,
 } from "./session_types.ts";
+import { type SessionKey, SessionStore } from "./session_store.ts";
+import { SessionStream, type StreamEnd } from "./session_stream.ts";
+import { SlotLog } from "./slot_log.ts";
 
 /** Default client: may use every session. */
 const ANY_CLIENT: SessionClient = { token: undefined, isAdmin: true, network: "" };
@@ -207,7 +204,7 @@ export class Sessions {
     session.wasRead = true;
     if (this.#isStopped) stream.end({ code: "stopped" });
     else if (session.epoch === "older") {
-      session.epoch = "told";
+      session.epoch = "reported";
       stream.end({ code: "new_epoch" });
     } else {
       session.epoch = "current";
@@ -230,7 +227,7 @@ export class Sessions {
     this.#epoch = epoch;
     for (const session of this.#sessions.values()) {
       session.cursor = 1;
-      session.epoch = session.state.kind === "idle" ? "older" : "told";
+      session.epoch = session.state.kind === "idle" ? "older" : "reported";
       this.#endStream(session, { code: "new_epoch" });
       this.#store?.positionChanged(session);
     }

@@ -82,7 +82,7 @@ export class DeviceRequests {
     if (watched.size === 0) return () => {};
     const frame = newStoredFrame();
     const onMessage = (seq: number) => {
-      if (broker.ring.read(seq, frame)) this.#engine.heard(frame, clock.monoMs());
+      if (broker.ring.read(seq, frame)) this.#engine.received(frame, clock.monoMs());
     };
     const subscription = broker.subscribe({
       capacity: 1,

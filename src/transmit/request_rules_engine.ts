@@ -49,10 +49,10 @@ type Datum =
   | { readonly kind: "known"; readonly atMs: number };
 
 /** State of the requests for a datum. */
-type Asking =
+type RequestState =
   | { readonly kind: "idle" }
   /** Requested `attempts` times without an answer. */
-  | { readonly kind: "asked"; readonly attempts: number; readonly atMs: number }
+  | { readonly kind: "requested"; readonly attempts: number; readonly atMs: number }
   | { readonly kind: "refused"; readonly atMs: number };
 
 /** Whether the device is present and matches the rule. */
@@ -66,7 +66,7 @@ interface Subject {
   readonly src: number;
   name: bigint | undefined;
   datum: Datum;
-  asking: Asking;
+  asking: RequestState;
   presence: Presence;
 }
 
@@ -84,10 +84,10 @@ interface Question {
 /** A request being sent, with the state of each subject before and since. */
 interface Flight {
   question: Question;
-  asked: { subject: Subject; before: Asking; since: Asking }[];
+  asked: { subject: Subject; before: RequestState; since: RequestState }[];
 }
 
-const IDLE: Asking = { kind: "idle" };
+const IDLE: RequestState = { kind: "idle" };
 const MISSING: Datum = { kind: "missing" };
 const UNWANTED: Datum = { kind: "unwanted" };
 
@@ -109,7 +109,7 @@ export interface RequestEngineOptions {
 export class RequestEngine {
   /** Totals since the start: requested data received, and refusals. */
   readonly counters: { answered: number; refused: number } = { answered: 0, refused: 0 };
-  /** PGNs that must be passed to {@linkcode RequestEngine.heard}; others have no effect. */
+  /** PGNs that must be passed to {@linkcode RequestEngine.received}; others have no effect. */
   readonly watched: ReadonlySet<number>;
   readonly #rules: readonly RequestRule[];
   readonly #buses: readonly string[];
@@ -170,7 +170,7 @@ export class RequestEngine {
   }
 
   /** Processes a received message. */
-  heard(message: RequestReply, nowMs: number): void {
+  received(message: RequestReply, nowMs: number): void {
     const subjects = this.#devices.get(addressKey(message.bus, sourceOfId(message.id)));
     if (!subjects) return;
     for (const subject of subjects.values()) {
@@ -236,8 +236,8 @@ export class RequestEngine {
     const request = { rule: rule.name, want, bus, src, dst, ...requestMessage(rule, want) };
     const asked = subjects.map((subject) => {
       const before = subject.asking;
-      const attempts = before.kind === "asked" ? before.attempts + 1 : 1;
-      const since: Asking = { kind: "asked", attempts, atMs: nowMs };
+      const attempts = before.kind === "requested" ? before.attempts + 1 : 1;
+      const since: RequestState = { kind: "requested", attempts, atMs: nowMs };
       subject.asking = since;
       return { subject, before, since };
     });
@@ -247,7 +247,7 @@ export class RequestEngine {
   }
 
   #answered(subject: Subject, nowMs: number): void {
-    if (subject.asking.kind === "asked") this.counters.answered++;
+    if (subject.asking.kind === "requested") this.counters.answered++;
     subject.datum = { kind: "known", atMs: nowMs };
     subject.asking = IDLE;
   }
@@ -255,14 +255,14 @@ export class RequestEngine {
   /** A refusal does not name a sub-key: it is attributed to the most recent matching request. */
   #refused(subjects: Iterable<Subject>, { pgn, nowMs }: { pgn: number; nowMs: number }): void {
     const asked = [...subjects].filter(({ question: { rule, want }, asking }) =>
-      asking.kind === "asked" && replyPgn(rule, want) === pgn
+      asking.kind === "requested" && replyPgn(rule, want) === pgn
     );
     if (asked.length === 0) return;
     this.counters.refused++;
-    const lastMs = Math.max(...asked.map(({ asking }) => asking.kind === "asked" ? asking.atMs : -Infinity));
+    const lastMs = Math.max(...asked.map(({ asking }) => asking.kind === "requested" ? asking.atMs : -Infinity));
     for (const subject of asked) {
       const { question: { rule }, asking } = subject;
-      if (rule.via === "frame" && asking.kind === "asked" && asking.atMs !== lastMs) continue;
+      if (rule.via === "frame" && asking.kind === "requested" && asking.atMs !== lastMs) continue;
       subject.asking = { kind: "refused", atMs: nowMs };
     }
   }
@@ -298,7 +298,7 @@ function needsAnswer({ question: { rule }, presence, datum, asking }: Subject, n
   switch (asking.kind) {
     case "idle":
       return true;
-    case "asked": {
+    case "requested": {
       const { minIntervalMs } = rule;
       const capMs = Math.max(MAX_BACKOFF_MS, minIntervalMs);
       return nowMs - asking.atMs >= backoffMs(asking.attempts, { firstMs: minIntervalMs, capMs });

@@ -1,6 +1,5 @@
-import type { DescribedField, DescribedFields, FieldValue, FieldValues } from "./described.ts";
-import { labelOf } from "./label.ts";
-import type { UnitSystem } from "./look.ts";
+import { type DescribedField, type DescribedFields, type FieldValue, type FieldValues, labelOf } from "./label.ts";
+import type { UnitSystem } from "./display_format.ts";
 import { valueText } from "./value_text.ts";
 
 /** A field as human-readable text: name and value. */
@@ -152,8 +151,8 @@ function referenceOf(
   for (const [field, value] of Object.entries(values)) {
     const of = REFERENCE.exec(field)?.[1];
     if (of === undefined || typeof value !== "string") continue;
-    const [isMeant, isWind] = [name === of || name.startsWith(`${of}_`) || name.endsWith(`_${of}`), of === "wind"];
-    if (isMeant) return { reference: letterOf(value, isWind), field };
+    const [fits, isWind] = [name === of || name.startsWith(`${of}_`) || name.endsWith(`_${of}`), of === "wind"];
+    if (fits) return { reference: letterOf(value, isWind), field };
   }
   return undefined;
 }

@@ -4,9 +4,8 @@
  *
  * @module
  */
-export * from "./described.ts";
 export * from "./field_text.ts";
 export * from "./label.ts";
-export { type MeasuredField, UNIT_SYSTEMS, type UnitSystem } from "./look.ts";
+export { type MeasuredField, UNIT_SYSTEMS, type UnitSystem } from "./display_format.ts";
 export * from "./quantity.ts";
 export * from "./value_text.ts";

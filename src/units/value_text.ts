@@ -1,4 +1,4 @@
-import { lookOf, type MeasuredField, type Step, type UnitSystem } from "./look.ts";
+import { displayFormatOf, type MeasuredField, type Step, type UnitSystem } from "./display_format.ts";
 import { convert, type Measure, readUnit } from "./quantity.ts";
 
 /** Options of {@linkcode valueText}. */
@@ -18,12 +18,12 @@ const DEGREES: Measure | undefined = readUnit("deg");
 export function valueText(value: number, field: MeasuredField, options: ValueTextOptions): string {
   const { system, resolution, reference } = options;
   const measure = readUnit(field.unit);
-  const look = system === "si" ? undefined : lookOf(field, system);
-  if (measure === undefined || look === undefined) return withUnit(String(value), measure?.unit.symbol ?? field.unit);
-  const isRelative = reference === "bow" || look.form === "side" && reference === undefined;
-  switch (look.form) {
+  const format = system === "si" ? undefined : displayFormatOf(field, system);
+  if (measure === undefined || format === undefined) return withUnit(String(value), measure?.unit.symbol ?? field.unit);
+  const isRelative = reference === "bow" || format.form === "side" && reference === undefined;
+  switch (format.form) {
     case "number":
-      return numberText(value, { measure, steps: look.steps, resolution });
+      return numberText(value, { measure, steps: format.steps, resolution });
     case "direction":
     case "side":
       return isRelative ? sideText(degrees(value, measure)) : directionText(degrees(value, measure), reference);

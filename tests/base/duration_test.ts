@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { formatDuration, parseDuration } from "../../src/base/mod.ts";
+import { formatDuration, parseDuration, parseSize } from "../../src/base/mod.ts";
 
 Deno.test("durations are read in ISO 8601", () => {
   const texts = ["PT5M", "PT0S", "PT1H30M", "PT0.25S", "P1D", "P1DT12H", "P7D", "PT36H", "PT90S"];
@@ -60,5 +60,34 @@ Deno.test("a formatted duration is read back as the same", () => {
   assert.equal(formatDuration(604_800_000), "PT168H");
   for (const ms of [0, 1, 250, 999, 1000, 61_001, 86_400_000, 14 * 86_400_000 + 17]) {
     assert.equal(parseDuration(formatDuration(ms)), ms);
+  }
+});
+
+Deno.test("sizes are read as bytes, in powers of ten and in powers of two", () => {
+  const texts = [
+    "0",
+    "4096",
+    "4096B",
+    "10kB",
+    "3MB",
+    "10GB",
+    "1TB",
+    "512KiB",
+    "1MiB",
+    "2GiB",
+    "1TiB",
+    "1.5KiB",
+    "1 gb",
+  ];
+  const bytes = [0, 4096, 4096, 1e4, 3e6, 1e10, 1e12, 2 ** 19, 2 ** 20, 2 ** 31, 2 ** 40, 1536, 1e9];
+  assert.deepEqual(texts.map(parseSize), bytes);
+});
+
+Deno.test("a size that is none is refused with its text quoted", () => {
+  const wrong = ["", "GB", "-1", "1XB", "10 G B", "1e3", "none", "5none", "1.GB", "constructor", "5constructor"];
+  for (const text of wrong) {
+    assert.throws(() => parseSize(text), (error: unknown) => {
+      return error instanceof RangeError && error.message.includes(`"${text}"`);
+    }, text);
   }
 });

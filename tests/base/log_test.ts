@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type LogFormat, Logger, silentLogger } from "../../src/base/mod.ts";
+import { errorText, type LogFormat, Logger, silentLogger } from "../../src/base/mod.ts";
 
 function logger(format: LogFormat): { log: Logger; lines: string[] } {
   const lines: string[] = [];
@@ -54,4 +54,17 @@ Deno.test("a field cannot take the place of time, level or message", () => {
 Deno.test("the silent logger writes nothing", () => {
   silentLogger.error("nobody hears");
   assert.equal(silentLogger.level, "error");
+});
+
+Deno.test("a special file that Deno opens for nobody but programs with all permissions is said so, without its flags", () => {
+  const denied = new Deno.errors.NotCapable(
+    'Requires all access to "/dev/stdin", run again with the --allow-all flag',
+  );
+  assert.equal(
+    errorText(denied),
+    'this program may not open "/dev/stdin": files of /dev, /proc and /sys need all permissions of Deno',
+  );
+  const other = 'Requires sys access to "hostname", run again with the --allow-sys flag';
+  assert.equal(errorText(new Deno.errors.NotCapable(other)), other);
+  assert.equal(errorText("text"), "text");
 });

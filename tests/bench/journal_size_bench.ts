@@ -14,9 +14,13 @@ const FRAME_BITS = 77;
 const MAX_LATE_US = 500;
 
 function blockDevice({ name, address = 0, spec: { product } }: SimulatedDevice): BlockDevice {
-  const { code, model, softwareVersion, modelVersion, serial } = product;
-  const texts = { modelId: model, softwareVersion, modelVersion, modelSerial: serial };
-  return { bus: 0, src: address, name, activeFrom: 0, productCode: code, ...texts };
+  const texts = {
+    modelId: String(product.model_id),
+    softwareVersion: String(product.software_version),
+    modelVersion: String(product.model_version),
+    modelSerial: String(product.model_serial),
+  };
+  return { bus: 0, src: address, name, activeFrom: 0, productCode: Number(product.product_code), ...texts };
 }
 
 /** Blocks of what the simulated boat says, as a journal makes them. */

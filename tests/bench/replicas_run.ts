@@ -36,7 +36,7 @@ function feed(replica: Replica): void {
     message.id = (2 << 26) | (message.pgn << 8) | (seq * 7 % 31);
     message.timeUs = 1.7e15 + seq * 500;
     message.length = isLong ? 43 : 8;
-    replica.take(seq, message);
+    replica.publish(seq, message);
   }
   busyMs += performance.now() - start;
 }

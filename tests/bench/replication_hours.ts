@@ -43,7 +43,7 @@ for (let hour = firstHour; hour < firstHour + hours; hour++) {
   const name = nextFileName("nmea2k", { timeUs: frameOf(firstSeq).timeUs, after: undefined, isTaken: () => false });
   const path = `${directory}/${name}`;
   const file = await JournalFile.create({ path, directory, blockBytes: BLOCK_BYTES, compression: "zstd", epochWord });
-  const begin = () => builder.begin({ notes: { buses: ["can0"], epoch } });
+  const begin = () => builder.begin({ metadata: { buses: ["can0"], epoch } });
   begin();
   for (let seq = firstSeq; seq < firstSeq + FRAMES_AN_HOUR; seq++) {
     const frame = frameOf(seq);

@@ -23,9 +23,8 @@ export async function verifyBench(): Promise<void> {
     }
     await writer.close();
     const found = await findFiles([folder]);
-    const { signal } = new AbortController();
     const verify = async () => {
-      const { files, errors } = await verifyJournal(found, { signal, onBytes: () => {} });
+      const { files, errors } = await verifyJournal(found, () => {});
       const frames = files.reduce((sum, file) => sum + file.frames, 0);
       if (errors > 0 || frames !== FRAMES) throw new Error(`${errors} errors in ${frames} frames`);
     };

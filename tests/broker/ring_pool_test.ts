@@ -3,6 +3,7 @@ import { Ring, RingPool } from "../../src/broker/mod.ts";
 import { formatHex, newStoredFrame } from "../../src/frame/mod.ts";
 import { message } from "../support/messages.ts";
 import { Random } from "../support/random.ts";
+import { rounds } from "../support/needs.ts";
 
 /** Everything that can be asked of a ring, numbers around it included. */
 function contents(ring: Ring): unknown {
@@ -55,7 +56,7 @@ Deno.test("rings that share a pool at the same time never see each other's frame
     return { pooled: new Ring(capacity, { pool }), fresh: new Ring(capacity) };
   };
   const pairs = Array.from({ length: 4 }, make);
-  for (let round = 0; round < 60; round++) {
+  for (let round = 0; round < rounds(60, 20); round++) {
     const at = random.int(pairs.length);
     const { pooled, fresh } = pairs[at]!;
     use([pooled, fresh], random);

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { Values } from "../../src/broker/mod.ts";
+import { Decoder, Values } from "../../src/broker/mod.ts";
 import { formatHex } from "../../src/frame/mod.ts";
 import { message, START_US } from "../support/messages.ts";
+import { Logger } from "../../src/base/mod.ts";
 
 function texts(values: Values, bus: number, src: number): string[] {
   return values.of(bus, src).map(({ pgn, seq, data, length }) =>
@@ -80,4 +81,36 @@ Deno.test("forgetting an address makes room for others and leaves its neighbours
   values.set(4, message({ src: 2 }));
   values.set(5, message({ src: 3 }));
   assert.deepEqual([values.size, values.refused], [3, 0]);
+});
+
+const PAYLOAD = Uint8Array.of(1, 2, 3);
+
+Deno.test("a decoder gives fields as an object and as JSON", () => {
+  const decoder = new Decoder({ decode: (pgn, payload) => ({ pgn, count: payload.length }) });
+  assert.deepEqual(decoder.decode(7, PAYLOAD), { pgn: 7, count: 3 });
+  assert.equal(decoder.json(7, PAYLOAD), `{"pgn":7,"count":3}`);
+  assert.deepEqual(decoder.fault, { count: 0, message: "" });
+});
+
+Deno.test("what nothing describes is no fault", () => {
+  const decoder = new Decoder({ decode: () => undefined });
+  assert.equal(decoder.decode(7, PAYLOAD), undefined);
+  assert.equal(decoder.json(7, PAYLOAD), undefined);
+  assert.equal(decoder.fault.count, 0);
+});
+
+Deno.test("a fault of decoding is counted each time, logged the first time, and gives nothing", () => {
+  const lines: string[] = [];
+  const log = new Logger({ write: (line) => lines.push(line) });
+  const decoder = new Decoder({
+    decode: (pgn) => {
+      throw new RangeError(`no table for ${pgn}`);
+    },
+    log,
+  });
+  assert.equal(decoder.decode(127250, PAYLOAD), undefined);
+  assert.equal(decoder.json(130306, PAYLOAD), undefined);
+  assert.deepEqual(decoder.fault, { count: 2, message: "PGN 130306: RangeError: no table for 130306" });
+  assert.equal(lines.length, 1);
+  assert.match(lines[0] ?? "", /ERROR payload decoder failed pgn=127250 error=.*no table/);
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { CanFrame } from "../../src/frame/mod.ts";
 import { collector, fast } from "../support/fragments.ts";
 import { Random } from "../support/random.ts";
+import { IS_FULL } from "../support/needs.ts";
 
 /** Between two fragments of a message. */
 const STEP_MS = 3;
@@ -81,6 +82,8 @@ Deno.test("whatever two messages with one counter lose, nothing mixed comes out 
   let cases = 0;
   for (const periodMs of PERIODS_MS) {
     for (const [one, two] of COUNTS.flatMap((a) => COUNTS.map((b) => [a, b] as const))) {
+      // Most cases by far, and every count is among the others.
+      if (!IS_FULL && one + two > 8) continue;
       const [first, second] = [orders(one), orders(two)];
       for (let i = 0; i < Math.max(first.length, second.length); i++) {
         const [order, next] = [first[i % first.length]!, second[i % second.length]!];
@@ -99,7 +102,7 @@ Deno.test("whatever two messages with one counter lose, nothing mixed comes out 
       }
     }
   }
-  assert.ok(cases > 50_000, `${cases} cases`);
+  assert.ok(cases > 30_000, `${cases} cases`);
 });
 
 Deno.test("long streams with losses, swaps and jitter: nothing mixed comes out, each loss is counted once", () => {

@@ -74,7 +74,7 @@ Deno.test("a send queue gives a frame up after its patience and goes on with the
   const { queue, kernel, counters, pass } = setUp();
   const first = assert.rejects(queue.push(1, DATA), {
     name: "BusError",
-    message: 'Cannot send on bus "can0": no room for 1000 ms',
+    message: 'Cannot send on bus "can0": its queue stayed full for 1000 ms',
   });
   pass(600);
   const second = queue.push(2, DATA);

@@ -29,7 +29,7 @@ async function archive(
     args,
     environment,
     print: (text) => answers.push(JSON.parse(text) as Line),
-    complain: (text) => complaints.push(text),
+    printError: (text) => complaints.push(text),
   }, new Blob([input]).stream());
   return { code, answers, complained: complaints.join("\n") };
 }

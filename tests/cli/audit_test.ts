@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { audit, type AuditOptions, type EpochReport } from "../../cli/commands/audit/compare.ts";
 import { expectedLine } from "../../cli/commands/audit/expected.ts";
-import { keptState, STATE_FILE } from "../../src/cloud/mod.ts";
+import { encodeState, STATE_FILE } from "../../src/cloud/mod.ts";
 import type { JournalWriterOptions } from "../../src/journal/writer/journal_writer.ts";
 import type { LostRange, Range } from "../../src/replication/mod.ts";
 import { runCommand } from "../support/command.ts";
@@ -56,7 +56,7 @@ function writeState(cloud: string, { ranges, lost }: { ranges: Range[]; lost: Lo
     ...{ headSeq: 2000, journalBytes: 0, lastSeenMs: undefined, buses: ["can0"] },
     received: { durable: ranges, void: [], lost },
   };
-  Deno.writeTextFileSync(`${cloud}/${STATE_FILE}`, JSON.stringify(keptState("boat", state)));
+  Deno.writeTextFileSync(`${cloud}/${STATE_FILE}`, JSON.stringify(encodeState("boat", state)));
 }
 
 test("what both have is the same, in whatever blocks it lies, and overlaps count once", async ({ boat, cloud }) => {

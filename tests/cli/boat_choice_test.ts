@@ -51,11 +51,11 @@ async function choose(
   } = {},
 ) {
   const { discover, asked } = network(boats);
-  const { label, place, exclusions } = await chooseServer({ ...NOTHING, ...choice }, {
+  const { label, serverText, exclusions } = await chooseServer({ ...NOTHING, ...choice }, {
     ...{ config, discover, environment },
     localServers: [],
   });
-  return { label, place: place(), exclusions, asked };
+  return { label, serverText: serverText(), exclusions, asked };
 }
 
 const TWO = configOf({
@@ -71,7 +71,7 @@ Deno.test("the server that is named is asked, whatever the configuration and the
   const chosen = await choose({ server: "http://10.0.0.1:8089" }, { config: TWO, environment: { VBG_BOAT: "aurora" } });
   assert.deepEqual(chosen, {
     label: "http://10.0.0.1:8089",
-    place: "http://10.0.0.1:8089",
+    serverText: "http://10.0.0.1:8089",
     exclusions: { exclude_pgn: [60928] },
     asked: [],
   });
@@ -80,26 +80,26 @@ Deno.test("the server that is named is asked, whatever the configuration and the
 Deno.test("a boat of the configuration is looked for by its name on the network, with both exclusions", async () => {
   assert.deepEqual(await choose({ boat: "aurora" }, { config: TWO, boats: SEA }), {
     label: "aurora",
-    place: "aurora (http://10.0.0.5:8089)",
+    serverText: "aurora (http://10.0.0.5:8089)",
     exclusions: { exclude_pgn: [60928, 126993] },
     asked: ["aurora-gateway"],
   });
 });
 
 Deno.test("a boat that is not on the network is asked for in its cloud, at once when it has nothing else", async () => {
-  const { place, asked } = await choose({ boat: "aurora" }, { config: TWO });
-  assert.deepEqual([place, asked], [
+  const { serverText, asked } = await choose({ boat: "aurora" }, { config: TWO });
+  assert.deepEqual([serverText, asked], [
     "aurora in the cloud (https://cloud.example.com/instances/aurora)",
     ["aurora-gateway"],
   ]);
   const other = await choose({ boat: "borealis" }, { config: TWO, boats: SEA });
-  assert.deepEqual([other.place, other.asked, other.exclusions.exclude_name], [
+  assert.deepEqual([other.serverText, other.asked, other.exclusions.exclude_name], [
     "borealis in the cloud (https://cloud.example.com/instances/b2)",
     [],
     ["c0509635e772ee1f"],
   ]);
   const forced = await choose({ boat: "aurora", cloud: true }, { config: TWO, boats: SEA });
-  assert.deepEqual([forced.place, forced.asked], [place, []]);
+  assert.deepEqual([forced.serverText, forced.asked], [serverText, []]);
 });
 
 Deno.test("without -boat it is VBG_BOAT, then default-boat, then the only boat, then the only one on the network", async () => {
@@ -109,7 +109,7 @@ Deno.test("without -boat it is VBG_BOAT, then default-boat, then the only boat, 
   assert.equal((await choose({}, { config: preferring, boats: SEA })).label, "b");
   assert.equal((await choose({}, { config: only, boats: SEA })).label, "solo");
   assert.equal((await choose({}, { config: TWO, boats: SEA, environment })).label, "aurora");
-  assert.equal((await choose({}, { boats: SEA })).place, "aurora-gateway (http://10.0.0.5:8089)");
+  assert.equal((await choose({}, { boats: SEA })).serverText, "aurora-gateway (http://10.0.0.5:8089)");
 });
 
 Deno.test("what cannot be chosen is told with what there is", async () => {
@@ -146,7 +146,7 @@ Deno.test("a boat that has moved is found again when its stream is lost, and giv
   await using second = await TestBoat.start({ tokens: [accessToken("reader", "secret", ["read"])] });
   const sea = network({ aurora: first.url });
   const config = configOf({ boats: { aurora: { mdns: "aurora", token: "secret" } } });
-  const { client, place } = await chooseServer({ ...NOTHING, boat: "aurora" }, {
+  const { client, serverText } = await chooseServer({ ...NOTHING, boat: "aurora" }, {
     config,
     discover: sea.discover,
     options: { retry: { firstMs: 1, capMs: 10 } },
@@ -160,7 +160,7 @@ Deno.test("a boat that has moved is found again when its stream is lost, and giv
   await reader.connections(2);
   for (let i = 0; i < 3; i++) second.say();
   await reader.atLeast(3);
-  assert.equal(place(), `aurora (${second.url})`);
+  assert.equal(serverText(), `aurora (${second.url})`);
   await reader.leave();
 });
 
@@ -170,7 +170,7 @@ Deno.test("a boat that is off is read from its cloud, by the same client", NET, 
   await using cloud = await TestBoat.start();
   const sea = network({ aurora: boat.url });
   const config = configOf({ boats: { aurora: { mdns: "aurora", cloud: "http://cloud.invalid/instances/a1" } } });
-  const { client, place } = await chooseServer({ ...NOTHING, boat: "aurora" }, {
+  const { client, serverText } = await chooseServer({ ...NOTHING, boat: "aurora" }, {
     config,
     discover: sea.discover,
     options: {
@@ -187,7 +187,7 @@ Deno.test("a boat that is off is read from its cloud, by the same client", NET, 
   delete sea.boats.aurora;
   await boat[Symbol.asyncDispose]();
   await reader.connections(2);
-  assert.equal(place(), "aurora in the cloud (http://cloud.invalid/instances/a1)");
+  assert.equal(serverText(), "aurora in the cloud (http://cloud.invalid/instances/a1)");
   await client.devices();
   await client.pgns();
   assert.deepEqual(cloudPaths, ["/instances/a1/events", "/instances/a1/devices", "/pgns"]);
@@ -200,7 +200,7 @@ Deno.test("frames that a cloud has later than its boat gave them are shown once"
   await using cloud = await TestBoat.start({ clock });
   const sea = network({ aurora: boat.url });
   const config = configOf({ boats: { aurora: { mdns: "aurora", cloud: "http://cloud.invalid/instances/a1" } } });
-  const { client, place } = await chooseServer({ ...NOTHING, boat: "aurora" }, {
+  const { client, serverText } = await chooseServer({ ...NOTHING, boat: "aurora" }, {
     config,
     discover: sea.discover,
     options: {
@@ -218,7 +218,7 @@ Deno.test("frames that a cloud has later than its boat gave them are shown once"
   const output = new BufferedOutput(sink, { isTerminal: false, hasColor: false, columns: () => 80 });
   const view = new DumpView({ output, json: true, decode: false, where: undefined, changes: false });
   const notes: string[] = [];
-  const live = new LiveView({ client, view, place, filter: {}, note: (text) => notes.push(text) });
+  const live = new LiveView({ client, view, serverText, filter: {}, note: (text) => notes.push(text) });
   const stopping = new AbortController();
   const running = live.run(client.subscribe().events(), stopping.signal);
   const connections = (count: number) =>
@@ -251,7 +251,7 @@ Deno.test("of two boats on the network the one that is named is asked", MDNS, as
       multicast,
       addresses: () => ["127.0.0.1"],
       retry: { firstMs: 20, capMs: 20 },
-      lookMs: 20,
+      networkCheckMs: 20,
     })
   );
   try {
@@ -263,8 +263,8 @@ Deno.test("of two boats on the network the one that is named is asked", MDNS, as
     await eventually("both boats", async () => (await discover({ timeoutMs: 300 })).length === 2);
     for (const [name, boat] of Object.entries({ aurora, borealis })) {
       const choice = { ...NOTHING, boat: name, mdnsTimeoutMs: 30_000 };
-      const { client, place } = await chooseServer(choice, { config: EMPTY_CONFIG, discover });
-      assert.equal(place(), `${name} (${boat.url})`);
+      const { client, serverText } = await chooseServer(choice, { config: EMPTY_CONFIG, discover });
+      assert.equal(serverText(), `${name} (${boat.url})`);
       assert.deepEqual(await client.devices(), []);
     }
     const choosing = () => chooseServer({ ...NOTHING, mdnsTimeoutMs: 300 }, { config: EMPTY_CONFIG, discover });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { defaultStreamMemory, streamMemoryOf } from "../../cli/settings/stream_memory.ts";
+import { defaultStreamMemory, streamMemoryOf } from "../../cli/settings/session_options.ts";
 import { boatProgram } from "../../cli/boat.ts";
 import { boatChecks, boatOptions, type BoatSettings, listenAddress } from "../../cli/settings/boat_options.ts";
 import packageFile from "../../cli/deno.json" with { type: "json" };
@@ -277,6 +277,7 @@ Deno.test("a journal that cannot be written as asked is refused with a reason", 
   assert.deepEqual(resolve(...many).problems, []);
   assert.match(onlyMessage("-journal-block-size", "5000"), /5000/);
   assert.match(onlyMessage("-journal-archive-trigger", "on-rotate"), /Cannot archive on-rotate without/);
+  assert.match(onlyMessage("-journal-archive-command", "x"), /Not used: -journal-archive-trigger is disabled/);
   assert.match(onlyMessage("-journal-prefix", "a/b"), /Cannot name files after "a\/b"/);
 });
 

@@ -46,7 +46,7 @@ Deno.test(
       assert.equal(code, 1);
       assert.match(
         err,
-        /: the server cannot be reached: .*UnknownIssuer; NODE_EXTRA_CA_CERTS names the PEM file .*\n$/,
+        /: the server cannot be reached: .*UnknownIssuer; set NODE_EXTRA_CA_CERTS to the PEM file .*\n$/,
       );
     }
   }),

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { clientConfigPlace, EMPTY_CONFIG, loadClientConfig, readClientConfig } from "../../cli/client/client_config.ts";
+import { defaultConfigPath, EMPTY_CONFIG, loadClientConfig, readClientConfig } from "../../cli/client/client_config.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 import { CommandRun } from "./dump_run.ts";
@@ -57,7 +57,7 @@ Deno.test("the configuration names boats with their places, tokens and exclusion
 Deno.test("a configuration that nobody named need not be there; one that was named must", FILES, async () => {
   await inFolder(async (folder) => {
     const environment = { HOME: folder };
-    assert.equal(clientConfigPlace(environment), `${folder}/.config/vbg/vbg.conf`);
+    assert.equal(defaultConfigPath(environment), `${folder}/.config/vbg/vbg.conf`);
     assert.deepEqual(await loadClientConfig({ path: undefined, environment }), EMPTY_CONFIG);
     const path = `${folder}/mine.conf`;
     await assert.rejects(loadClientConfig({ path, environment }), { message: `config file not found: ${path}` });
@@ -84,7 +84,7 @@ Deno.test("what cannot be used is named by its key", () => {
   assert.equal(complaint({ boats: { a: { mdns: ["x"] } } }), "boats.a.mdns must be a text");
   assert.match(complaint({ boats: { a: { cloud: "cloud" } } }), /^boats.a.cloud is "cloud": expected an address/);
   const token = complaint({ boats: { a: { mdns: "x", token: "…" } } });
-  assert.equal(token, "boats.a.token cannot be one: expected ASCII without spaces");
+  assert.equal(token, "boats.a.token cannot be used: expected ASCII without spaces");
   assert.match(complaint({ "exclude-pgn": [1, "x"] }), /^exclude-pgn has "x": expected a PGN/);
   assert.match(complaint({ "exclude-pgn": 999999 }), /^exclude-pgn has "999999": expected a PGN/);
   assert.match(complaint({ "exclude-name": "zz" }), /^exclude-name has "zz": expected a NAME/);

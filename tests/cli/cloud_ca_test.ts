@@ -17,7 +17,7 @@ async function cloud(...args: string[]) {
     args,
     environment: {},
     print: (text) => printed.push(text),
-    complain: (text) => complained.push(text),
+    printError: (text) => complained.push(text),
   });
   return { code, printed: printed.join("\n"), complained: complained.join("\n") };
 }
@@ -67,7 +67,7 @@ Deno.test(
       assert.match(printed, /vbg-cloud ca issue -ca-dir \S+\/ca -host cloud\.example\.com/);
       const key = await Deno.readTextFile(`${dir}/ca-key.pem`);
       const again = await cloud("ca", "init", "-ca-dir", dir);
-      const line = `vbg-cloud ca init: Cannot make an authority in "${dir}": there is one already, "ca.pem"`;
+      const line = `vbg-cloud ca init: Cannot make an authority in "${dir}": "ca.pem" already exists`;
       assert.deepEqual([again.code, again.complained, again.printed], [2, line, ""]);
       assert.equal(await Deno.readTextFile(`${dir}/ca-key.pem`), key);
     }),
@@ -80,7 +80,7 @@ Deno.test(
     assert.equal((await ca("issue", "-ip", "2001:db8::7")).code, 0);
     const { code, printed } = await ca("issue", "aurora");
     assert.equal(code, 0);
-    const flags = flagsOf(partFrom(printed, /^The boat's flags/));
+    const flags = flagsOf(partFrom(printed, /^Flags of the boat/));
     assert.equal(flags["replication-target"], "[2001:db8::7]:9443");
     assert.equal(flags["replication-instance-id"], "aurora");
     const check = await IdentityCheck.open(await Deno.readTextFile(flags["replication-tls-ca"]!));
@@ -112,8 +112,8 @@ Deno.test(
       "192.0.2.1",
     );
     assert.equal(code, 0);
-    assert.match(printed, /for the cloud at cloud\.example\.com \*\.example\.org 192\.0\.2\.1, good until/);
-    assert.deepEqual(flagsOf(partFrom(printed, /^The cloud's flags/)), {
+    assert.match(printed, /for the cloud at cloud\.example\.com \*\.example\.org 192\.0\.2\.1, valid until/);
+    assert.deepEqual(flagsOf(partFrom(printed, /^Flags of the cloud/)), {
       "tls-cert": `${dir}/server/cert.pem`,
       "tls-key": `${dir}/server/key.pem`,
       "tls-client-ca": `${dir}/server/ca.pem`,
@@ -133,7 +133,7 @@ Deno.test(
     await ca("issue", "aurora");
     const refused = await ca("issue", "aurora");
     assert.equal(refused.code, 2);
-    assert.match(refused.complained, /cert\.pem": it is there already; -force writes over it$/);
+    assert.match(refused.complained, /cert\.pem": it already exists; -force overwrites it$/);
     const { printed } = await ca("issue", "aurora", "-force");
     const [, words = ""] = /^ {2}vbg-cloud ca revoke -ca-dir '.*' (.*)$/m.exec(printed) ?? [];
     const [boat = "", flag = "", serial = ""] = words.split(" ");
@@ -152,7 +152,7 @@ Deno.test(
   "vbg-cloud ca list shows every certificate with its state, for people and as JSON",
   IN_PROCESS,
   withAuthority(async ({ ca }) => {
-    assert.equal((await ca("list")).printed, "No certificate was made yet");
+    assert.equal((await ca("list")).printed, "No certificates yet");
     assert.equal((await ca("list", "-json")).printed, "");
     await ca("issue", "-host", "cloud.example.com");
     for (const boat of ["aurora", "borealis"]) await ca("issue", boat);
@@ -182,22 +182,25 @@ Deno.test(
     const cases: [words: string[], line: RegExp][] = [
       [
         ["issue"],
-        /^vbg-cloud ca issue: Cannot tell which boat: .* found 0; -host or -ip make the cloud's .*\n\nUsage: /,
+        /^vbg-cloud ca issue: Missing boat: .* found 0; -host or -ip create the cloud's .*\n\nUsage: /,
       ],
-      [["issue", "a", "b"], /^vbg-cloud ca issue: Cannot tell which boat: .* found 2;/],
-      [["issue", "a", "-host", "b"], /^vbg-cloud ca issue: Unexpected argument "a": -host and -ip make the cloud's/],
+      [["issue", "a", "b"], /^vbg-cloud ca issue: Missing boat: .* found 2;/],
+      [["issue", "a", "-host", "b"], /^vbg-cloud ca issue: Unexpected argument "a": -host and -ip create the cloud's/],
       [["issue", "../a"], /^vbg-cloud ca issue: Cannot be an instance id: "\.\.\/a": expected 1 to 64 letters/],
-      [["issue", "-host", "192.0.2.1"], /^vbg-cloud ca issue: flag -host: Cannot be a host name: "192\.0\.2\.1"/],
-      [["issue", "-ip", "boat"], /^vbg-cloud ca issue: flag -ip: Cannot be an IP address: "boat"/],
+      [
+        ["issue", "-host", "192.0.2.1"],
+        /^vbg-cloud ca issue: flag -host: "192\.0\.2\.1" is an IP address: use -ip 192\.0\.2\.1\n/,
+      ],
+      [["issue", "-ip", "boat"], /^vbg-cloud ca issue: flag -ip: Cannot read the IP address "boat"/],
       [["issue", "a", "-days", "0"], /^vbg-cloud ca issue: flag -days: Cannot read the number "0"/],
       [["issue", "a", "-hots", "b"], /^vbg-cloud ca issue: Unknown flag -hots: did you mean -host\?/],
-      [["revoke"], /^vbg-cloud ca revoke: Cannot tell which boat: .* found 0\n/],
+      [["revoke"], /^vbg-cloud ca revoke: Missing boat: .* found 0\n/],
       [
         ["revoke", "nobody"],
-        /^vbg-cloud ca revoke: Cannot revoke "nobody": no such certificate of a boat was made here/,
+        /^vbg-cloud ca revoke: Cannot revoke "nobody": this authority has issued no such certificate of a boat/,
       ],
       [["list", "a"], /^vbg-cloud ca list: Unexpected argument "a"/],
-      [["init", "-name", ""], /^vbg-cloud ca init: flag -name: Cannot be a common name/],
+      [["init", "-name", ""], /^vbg-cloud ca init: flag -name: Cannot use the common name/],
       [["revok"], /^vbg-cloud ca: Unknown command "revok": did you mean revoke\?/],
     ];
     const record = await Deno.readTextFile(`${dir}/issued.json`);
@@ -211,7 +214,7 @@ Deno.test(
     assert.equal(missing.code, 2);
     assert.match(
       missing.complained,
-      /Cannot find an authority in ".*none": there is no "ca\.pem"; vbg-cloud ca init makes one/,
+      /Cannot find an authority in ".*none": there is no "ca\.pem"; create one with vbg-cloud ca init/,
     );
     await assert.rejects(Deno.stat(`${dir}/none`), Deno.errors.NotFound);
   }),

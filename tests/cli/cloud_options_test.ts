@@ -129,7 +129,7 @@ Deno.test(
       assert.deepEqual(await errors(), []);
       await Deno.writeTextFile(path, "0a3f\nstolen laptop\n");
       assert.deepEqual(await errors(), [
-        `Cannot use the list of revoked certificates "${path}": line 2 is no serial number: "stolen laptop"`,
+        `Cannot use the list of revoked certificates "${path}": line 2 is not a serial number: "stolen laptop"`,
       ]);
       await Deno.writeTextFile(path, "-----BEGIN X509 CRL-----\nMC4=\n-----END X509 CRL-----\n");
       assert.match((await errors()).join(), /^Cannot use the list of revoked certificates ".*": it cannot be read/);

@@ -24,7 +24,7 @@ const client: CommandSet = {
 async function runCompletion(args: string[]) {
   const [printed, complaints]: [string[], string[]] = [[], []];
   const around = { environment: {}, print: (text: string) => printed.push(text) };
-  const code = await completionCommand(client).run({ ...around, args, complain: (text) => complaints.push(text) });
+  const code = await completionCommand(client).run({ ...around, args, printError: (text) => complaints.push(text) });
   return { code, printed: printed.join("\n"), complaints: complaints.join("\n") };
 }
 
@@ -130,8 +130,8 @@ end
     "convert\tmakes a journal: of recordings",
     "-out",
     "-ca-dir",
-    "init\tmakes an authority, whose certificates boats and cloud trust",
-    "issue\tmakes a certificate for a boat or for the cloud",
+    "init\tcreates an authority whose certificates boats and cloud trust",
+    "issue\tcreates a certificate for a boat or for the cloud",
     "text",
     "a file.lpj",
   ]);

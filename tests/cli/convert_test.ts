@@ -21,7 +21,7 @@ async function convert(...args: string[]) {
     args: ["convert", ...args],
     environment: {},
     print: (text) => printed.push(text),
-    complain: (text) => complained.push(text),
+    printError: (text) => complained.push(text),
   });
   return { code, printed: printed.join("\n"), complained: complained.join("\n") };
 }
@@ -46,7 +46,7 @@ Deno.test(
     assert.deepEqual(frames.map(frameText), (await messagesOf(sampleBytes(SAMPLE))).map(messageText));
     assert.deepEqual(complained.split("\n"), [
       `${input}: candump, 2378 lines: 2368 frames of "slcan0" → 1874 messages`,
-      "  passed over: 10 lines (comments, headings, empty)",
+      "  skipped: 10 lines (comments, headings, empty lines)",
       `${out}: messages 1 to 1874, 2017-08-17T15:47:46.421Z to 2017-08-17T15:48:03.826Z, 1 block, ${bytes.length} bytes`,
     ]);
   }),
@@ -65,9 +65,9 @@ Deno.test(
       `${path}: ydwg, 2 lines: 1 frame → 0 messages`,
       "  damaged: 1 line",
       '    line 2: not a line of RAW mode: "\\u001b[31mred"',
-      "  not made whole: 1 (timeout)",
+      "  incomplete: 1 (timeout)",
       "  note: the recording has no dates and none was given: it begins on 1970-01-01",
-      "no messages: nothing is written",
+      "no messages: no file is written",
     ]);
     assert.deepEqual(await namesIn(folder), ["bus.log", "night.log"]);
   }),
@@ -88,12 +88,12 @@ Deno.test(
 );
 
 Deno.test(
-  "an output that is there is code 2 and stays, -force writes over it",
+  "an output that is there is code 2 and stays, -force overwrites it",
   inProcess,
   withRecording(async ({ input, out }) => {
     await Deno.writeTextFile(out, "precious");
     const refused = await convert(input, "-out", out);
-    const line = `vbg convert: Cannot write "${out}": it is there already; -force writes over it`;
+    const line = `vbg convert: Cannot write "${out}": it is there already; -force overwrites it`;
     assert.deepEqual([refused.code, refused.complained], [2, line]);
     assert.equal(await Deno.readTextFile(out), "precious");
     assert.equal((await convert(input, "-out", out, "-force")).code, 0);
@@ -107,8 +107,8 @@ Deno.test(
   withRecording(async ({ folder, input, out }) => {
     await Deno.writeTextFile(`${folder}/text`, "hello\n");
     const cases: [args: string[], line: RegExp][] = [
-      [["-out", out], /^vbg convert: Cannot convert nothing: expected at least one INPUT\n/],
-      [[input], /^vbg convert: flag -out: Cannot convert without a place for the journal/],
+      [["-out", out], /^vbg convert: Missing input: expected at least one FILE\n/],
+      [[input], /^vbg convert: flag -out: Missing output: expected -out FILE.lpj or DIR/],
       [[`${folder}/none`, "-out", out], /^vbg convert: Cannot read ".*none": No such file/],
       [[folder, "-out", out], /^vbg convert: Cannot read ".*": it is a directory\n/],
       [["-", "-", "-out", out], /^vbg convert: Cannot read standard input twice\n/],

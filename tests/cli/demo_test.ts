@@ -69,6 +69,6 @@ Deno.test("the demo says which settings it does not use", PROGRAM, () =>
     const { code, out } = await demo(folder, ...flags, "-replication-insecure", "-validate-config");
     assert.equal(code, 0);
     for (const name of ["interface", "replication-target", "replication-instance-id"]) {
-      assert.match(out, new RegExp(`\\[WARN\\] ${name} +Not used: the demo brings a bus and a cloud of its own`));
+      assert.match(out, new RegExp(`\\[WARN\\] ${name} +Not used: the demo has its own bus and cloud`));
     }
   }));

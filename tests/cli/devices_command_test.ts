@@ -63,7 +63,7 @@ Deno.test("vbg devices says when nobody was heard", NET, async () => {
   await using boat = await TestBoat.start();
   assert.equal((await runCommand(["devices", "-server", boat.url])).out, "[]\n");
   const { out } = await runCommand(["devices", "-server", boat.url], { isTerminal: true });
-  assert.equal(out, "No device was heard yet\n");
+  assert.equal(out, "No devices seen yet\n");
 });
 
 Deno.test("vbg devices -watch tells in a pipe who is there, then each change, until it is stopped", NET, async () => {
@@ -84,7 +84,7 @@ Deno.test("vbg devices -watch draws the list in the same place of a terminal, ag
   const form = { isTerminal: true, environment: { LINES: "6" } };
   await using command = new LiveCommand(["devices", "-watch", "-server", boat.url], form);
   await eventually("nobody", () => command.written.length > 0);
-  assert.equal(command.written[0], "\u001b[H\u001b[2JNo device was heard yet\u001b[K\n\u001b[J");
+  assert.equal(command.written[0], "\u001b[H\u001b[2JNo devices seen yet\u001b[K\n\u001b[J");
   for (let src = 1; src <= 9; src++) boat.claim(src, { uniqueNumber: src });
   const last = await eventually(
     "the devices",

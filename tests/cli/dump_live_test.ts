@@ -114,7 +114,7 @@ Deno.test(
     assert.equal(await first.stop(), 0);
     for (let i = 0; i < 5; i++) await say(boat, 40);
     await using second = new CommandRun(args);
-    await second.told(/^vbg dump: frames 11 to 146 are missing: the server keeps them no longer$/);
+    await second.told(/^vbg dump: frames 11 to 146 are missing: the server no longer has them$/);
     await second.written(64);
     assert.deepEqual(seqsOf(second), range(147, 210));
   },
@@ -236,7 +236,7 @@ Deno.test("tail shows the last recorded frames, then what comes, none twice", LI
 Deno.test("tail -last of a server that records nothing says so, and follows", LIVE, async () => {
   await using boat = await TestBoat.start();
   await using run = new CommandRun(["tail", "-server", boat.url, "-last", "4"]);
-  await run.told(/nothing is recorded there/);
+  await run.told(/the server has no journal/);
   await say(boat, 1);
   await run.written(1);
 });

@@ -42,7 +42,7 @@ export class CommandRun implements AsyncDisposable {
       args,
       environment,
       print: (text) => this.#text += `${text}\n`,
-      complain: (text) => this.complaints.push(text),
+      printError: (text) => this.complaints.push(text),
       output: new BufferedOutput(sink, { isTerminal, hasColor: false, columns: () => columns ?? 80 }),
       errors: new BufferedOutput({ write: (bytes) => Promise.resolve(bytes.length) }, {
         isTerminal: false,

@@ -61,7 +61,7 @@ Deno.test(
     await eventually("both claims", () => boat.boat.broker.head === 2);
     const words = ["-bus", "cna0,can1", "-server", boat.url];
     const values = await runCommand(["values", ...words]);
-    assert.equal(values.err, 'vbg values: no device was heard on a bus "cna0": did you mean can0?\n');
+    assert.equal(values.err, 'vbg values: no device is known on a bus "cna0": did you mean can0?\n');
     const devices: { bus: string }[] = JSON.parse(values.out);
     assert.deepEqual(devices.map(({ bus }) => bus), ["can1"]);
     for (const name of ["dump", "tail"]) {
@@ -70,7 +70,7 @@ Deno.test(
         "the note",
         () =>
           command.complained.some((text) =>
-            text === `vbg ${name}: no device was heard on a bus "cna0": did you mean can0?`
+            text === `vbg ${name}: no device is known on a bus "cna0": did you mean can0?`
           ),
       );
     }

@@ -1,28 +1,28 @@
 /** A small program for program_test.ts: what it does when it stops is a setting. */
 import { fileOptions, programOptions, serverOptions } from "../../cli/settings/common_options.ts";
-import { integer, oneOf, reloadable, text } from "../../cli/settings/option_types.ts";
+import { OptionGroup, reloadable } from "../../cli/settings/option_types.ts";
 import type { SettingsOf } from "../../cli/settings/options.ts";
 import { serve, type ServerProgram } from "../../cli/program/program.ts";
 import { openStateDir } from "../../cli/settings/state_dir.ts";
 
-const words = { help: "Help.", group: "Fixture" };
+const words = { help: "Help." };
+const group = new OptionGroup("Fixture");
 
 const fixtureOptions = {
-  onStop: oneOf({ ...words, name: "on-stop", default: "end", choices: ["end", "hang", "throw"] }),
-  onStart: oneOf({ ...words, name: "on-start", default: "run", choices: ["run", "throw", "hang", "sighup"] }),
-  rate: reloadable(integer({ ...words, name: "rate", key: "send.rate", default: 1, max: 100 })),
-  port: integer({ ...words, name: "port", default: 0, max: 65535 }),
-  apiKey: text({ ...words, name: "api-key", default: "", secret: true }),
-  ...serverOptions(),
+  onStop: group.oneOf({ ...words, name: "on-stop", default: "end", choices: ["end", "hang", "throw"] }),
+  onStart: group.oneOf({ ...words, name: "on-start", default: "run", choices: ["run", "throw", "hang", "sighup"] }),
+  rate: reloadable(group.integer({ ...words, name: "rate", key: "send.rate", default: 1, max: 100 })),
+  port: group.integer({ ...words, name: "port", default: 0, max: 65535 }),
+  apiKey: group.text({ ...words, name: "api-key", default: "", secret: true }),
+  ...serverOptions,
   ...fileOptions("vbg-fixture.conf"),
-  ...programOptions(),
+  ...programOptions,
 };
 
 export type FixtureSettings = SettingsOf<typeof fixtureOptions>;
 
 export const fixtureProgram: ServerProgram<FixtureSettings> = {
   name: "vbg-fixture",
-  version: "1.2.3",
   permissions: ["-A"],
   summary: "does nothing",
   configName: "vbg-fixture.conf",

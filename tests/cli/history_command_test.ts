@@ -63,7 +63,7 @@ Deno.test(
     const { code, out, err } = await runCommand([...args, "-limit", "40"]);
     const lines = out.trimEnd().split("\n");
     const all = await boat.get<unknown[]>("/history?from=2026-01-02T00:00:00Z&to=2026-01-02T23:59:59Z");
-    assert.deepEqual([code, lines.length, err], [0, 40, "These were the first 40: -limit asks for more\n"]);
+    assert.deepEqual([code, lines.length, err], [0, 40, "Only the first 40 messages are shown: -limit allows more\n"]);
     assert.deepEqual(lines.map((line): unknown => JSON.parse(line)), all);
     const sparse = await runCommand([...args, "-interval", "1s", "-pgn", "127250"]);
     assert.deepEqual([sparse.out.trimEnd().split("\n").length, sparse.err], [8, ""]);
@@ -84,7 +84,7 @@ Deno.test(
     }
     assert.deepEqual(found, [2, 2, 1, 0]);
     const none = await runCommand([name, ...server], { isTerminal: true });
-    assert.deepEqual([none.out, none.err], ["", "Nothing was recorded then, or nothing that fits\n"]);
+    assert.deepEqual([none.out, none.err], ["", "No recorded message in this time matches\n"]);
     const wrong: [args: string[], line: RegExp][] = [
       [["-from", "yesterday"], /^vbg history: flag -from: Cannot read the time "yesterday": expected RFC 3339/],
       [["-from", "2024-02-30T00:00:00Z"], /^vbg history: flag -from: Cannot read the time "2024-02-30/],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { loadConfigFile } from "../../cli/settings/config_file.ts";
 import { flattenConfig, parseHocon } from "../../cli/settings/hocon.ts";
-import { duration, integer, list, structured, text } from "../../cli/settings/option_types.ts";
+import { OptionGroup } from "../../cli/settings/option_types.ts";
 import { type Options, resolveSettings } from "../../cli/settings/options.ts";
 import { needs } from "../support/needs.ts";
 
@@ -9,20 +9,21 @@ import { needs } from "../support/needs.ts";
 const parser = needs({ permissions: ["env", "read", "sys"] });
 const files = needs({ permissions: ["env", "read", "sys", "write"] });
 
-const words = { help: "Help.", group: "Group" };
+const words = { help: "Help." };
+const group = new OptionGroup("Group");
 const table = {
-  port: integer({ ...words, name: "port", default: 0 }),
-  dir: text({ ...words, name: "journal-dir", key: "journal.dir", default: "" }),
-  rotate: duration({
+  port: group.integer({ ...words, name: "port", default: 0 }),
+  dir: group.text({ ...words, name: "journal-dir", key: "journal.dir", default: "" }),
+  rotate: group.duration({
     ...words,
     name: "journal-rotate-duration",
     key: ["journal.rotate-duration", "journal.rotate.duration"],
     default: 0,
   }),
-  mdns: text({ ...words, name: "mdns", default: "" }),
-  mdnsName: text({ ...words, name: "mdns-name", key: "mdns.name", default: "" }),
-  buses: list({ ...words, name: "interface", key: ["interface", "interfaces"], commas: true, default: [] }),
-  rules: structured<unknown>({
+  mdns: group.text({ ...words, name: "mdns", default: "" }),
+  mdnsName: group.text({ ...words, name: "mdns-name", key: "mdns.name", default: "" }),
+  buses: group.list({ ...words, name: "interface", key: ["interface", "interfaces"], commas: true, default: [] }),
+  rules: group.structured<unknown>({
     ...words,
     name: "send-rules",
     key: "send.rules",

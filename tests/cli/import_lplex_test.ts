@@ -14,7 +14,7 @@ async function run(...args: string[]) {
     args: ["import-lplex", ...args],
     environment: {},
     print: (text) => printed.push(text),
-    complain: (text) => complained.push(text),
+    printError: (text) => complained.push(text),
   });
   return { code, printed: printed.join("\n"), complained: complained.join("\n") };
 }

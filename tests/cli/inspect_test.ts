@@ -81,7 +81,7 @@ Deno.test(
       assert.equal(code, 0);
       assert.match(out, /\n +4112 .*DAMAGED: The block's checksum is wrong\n/);
       assert.match(out, /\n.* 350 .*gap from 301 \(source\)\n/);
-      assert.match(out, new RegExp(`\\ntorn: 3 bytes behind byte ${bytes.length} are no block\\n$`));
+      assert.match(out, new RegExp(`\\ntorn: 3 bytes after byte ${bytes.length} are no block\\n$`));
       assert.match(out, /index: not needed/);
     }),
 );

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Latencies } from "../../cli/commands/loadtest/latencies.ts";
+import { Latencies } from "../../cli/commands/loadtest/run.ts";
 import { runCommand } from "../support/command.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";

@@ -28,8 +28,8 @@ async function choose(localServers: readonly string[], choice: Partial<ServerCho
   const notes: string[] = [];
   const note = (text: string) => void notes.push(text);
   const parts = { config: EMPTY_CONFIG, discover, localServers, note };
-  const { client, place } = await chooseServer({ ...NOTHING, ...choice }, parts);
-  return { client, place: place(), notes };
+  const { client, serverText } = await chooseServer({ ...NOTHING, ...choice }, parts);
+  return { client, serverText: serverText(), notes };
 }
 
 /** A server that answers some paths with JSON. */
@@ -53,16 +53,16 @@ const urlOf = ({ addr }: Deno.HttpServer<Deno.NetAddr>) => `http://127.0.0.1:${a
 
 Deno.test("with nothing on the network a boat server of this machine is asked, and that is said", NET, async () => {
   await using boat = await TestBoat.start({ tokens: [accessToken("reader", "secret", ["read"])] });
-  const { client, place, notes } = await choose([CLOSED, boat.url], { token: "secret" });
-  assert.equal(place, `this machine (${boat.url})`);
+  const { client, serverText, notes } = await choose([CLOSED, boat.url], { token: "secret" });
+  assert.equal(serverText, `this machine (${boat.url})`);
   assert.deepEqual(notes, [`no boat server was found on the network: using ${boat.url} on this machine`]);
   assert.deepEqual(await client.devices(), []);
 });
 
 Deno.test("of a cloud on this machine the only boat is asked; of several one has to be named", NET, async () => {
   await using cloud = cloudOf("demo");
-  const { client, place } = await choose([CLOSED, urlOf(cloud)]);
-  assert.equal(place, `this machine (${urlOf(cloud)}/instances/demo)`);
+  const { client, serverText } = await choose([CLOSED, urlOf(cloud)]);
+  assert.equal(serverText, `this machine (${urlOf(cloud)}/instances/demo)`);
   assert.deepEqual(await client.devices(), []);
   await using several = cloudOf("a", "b");
   await assert.rejects(choose([urlOf(several)]), {

@@ -69,7 +69,7 @@ Deno.test(
     await using tail = new LiveCommand(["tail", "-last", "2", "-server", peer.url]);
     await eventually(
       "the note",
-      () => tail.complained.includes("vbg tail: nothing is recorded there: only new frames are shown"),
+      () => tail.complained.includes("vbg tail: the server has no journal: only new frames are shown"),
     );
     const { code, err } = await runCommand(["history", "-server", peer.url]);
     assert.equal(code, 1);

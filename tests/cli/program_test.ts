@@ -3,6 +3,7 @@ import { prepare } from "../../cli/program/program.ts";
 import { needs } from "../support/needs.ts";
 import { OWN_WORDS } from "../support/own_words.ts";
 import { fixtureProgram } from "./fixture_program.ts";
+import { VERSION } from "../../src/version.ts";
 
 /** Loading the configuration file looks at the disk. */
 const inProcess = needs({ permissions: ["env", "read", "sys", "write"] });
@@ -18,7 +19,7 @@ async function start(args: string[], environment: Record<string, string> = {}) {
     args,
     environment: { HOME: "/home/sailor", ...environment },
     print: (line) => printed.push(line),
-    complain: (line) => complained.push(line),
+    printError: (line) => complained.push(line),
   });
   return { prepared, printed: printed.join("\n"), complained: complained.join("\n") };
 }
@@ -93,7 +94,7 @@ Deno.test("help and version answer on standard output with code 0", inProcess, a
   }
   const { prepared, printed } = await start(["-version"]);
   assert.deepEqual(prepared, { kind: "exit", code: 0 });
-  assert.equal(printed, "vbg-fixture 1.2.3");
+  assert.equal(printed, `vbg-fixture ${VERSION}`);
 });
 
 Deno.test("wrong flags are code 2, one line that names the flag, and the usage", inProcess, async () => {

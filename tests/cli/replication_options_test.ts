@@ -134,5 +134,5 @@ Deno.test("the file has a block of replication", HOCON, async () => {
     minLagReconnectMs: 10_000,
     maxReconnectMs: 5000,
   });
-  assert.match(problemsOf([...HERE, "-replication-max-reconnect-delay", "PT0.9S"])[0] ?? "", /expected PT1S or longer/);
+  assert.match(problemsOf([...HERE, "-replication-max-reconnect-delay", "PT0.9S"])[0] ?? "", /expected 1s or longer/);
 });

@@ -3,6 +3,7 @@ import { TestBoat } from "../support/boat.ts";
 import { runCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { needs } from "../support/needs.ts";
+import { TestProgram } from "../support/program.ts";
 
 const NET = needs({ permissions: ["net"] });
 const HEADING = [0xff, 0x10, 0x27, 0xff, 0x7f, 0xff, 0x7f, 0xfd];
@@ -14,7 +15,7 @@ Deno.test("vbg send puts a message on the bus that was named, as bytes or as fie
   const bytes = await runCommand([...args, "-data", "0xff 10:27 FF7F FF7F FD"], { isTerminal: true });
   assert.deepEqual([bytes.code, bytes.out, bytes.err], [
     0,
-    `Queued at ${boat.url}: PGN 127250 Vessel heading to everybody\n`,
+    `Queued at ${boat.url}: PGN 127250 Vessel heading to all devices\n`,
     "",
   ]);
   const fields = '{"heading": 1, "heading_reference": "magnetic"}';
@@ -36,9 +37,9 @@ Deno.test("vbg send puts a message on the bus that was named, as bytes or as fie
 Deno.test("vbg send says which word of the message is wrong: ours with code 2, the server's with 1", NET, async () => {
   await using boat = await TestBoat.start({ sendEnabled: true });
   const cases: [args: string[], code: number, line: RegExp][] = [
-    [["-data", "00"], 2, /^vbg send: flag -pgn: Cannot go on without a PGN: expected -pgn N\n/],
-    [["-pgn", "127250"], 2, /^vbg send: flag -data: Cannot go on without one payload: expected either -data HEX or/],
-    [["-pgn", "127250", "-data", "00", "-fields", "{}"], 2, /^vbg send: flag -data: Cannot go on without one payload/],
+    [["-data", "00"], 2, /^vbg send: flag -pgn: Missing PGN: expected -pgn N\n/],
+    [["-pgn", "127250"], 2, /^vbg send: flag -data: Missing or ambiguous payload: expected either -data HEX or/],
+    [["-pgn", "127250", "-data", "00", "-fields", "{}"], 2, /^vbg send: flag -data: Missing or ambiguous payload/],
     [["-pgn", "127250", "-data", "0"], 2, /^vbg send: flag -data: Cannot read the payload "0": expected hex digits/],
     [
       ["-pgn", "127250", "-fields", "[1]"],
@@ -79,4 +80,76 @@ Deno.test("vbg request is code 1 when nobody answers, and 2 without a PGN", NET,
   assert.equal(silent.code, 1);
   assert.match(silent.err, /^vbg request: POST .*\/query: 504 No device answered in time\n$/);
   assert.equal((await runCommand(args)).code, 2);
+});
+
+const options = needs({ permissions: ["run", "read", "write", "net", "env"] });
+const ANY_HEADING = { pgn: 127250, data: "00" };
+const WIND = { pgn: 130306, data: "00" };
+
+/** The server with a file that it reads again when it is written. */
+class RuledBoat implements AsyncDisposable {
+  readonly #program: TestProgram;
+  readonly #url: string;
+
+  private constructor(program: TestProgram, url: string) {
+    this.#program = program;
+    this.#url = url;
+  }
+
+  static async start(): Promise<RuledBoat> {
+    const flags = ["-loopback", "-discovery=false", "-send-enabled", "-listen", "127.0.0.1:0"];
+    const program = await TestProgram.start("boat", (folder) => ["-state-dir", folder, ...flags]);
+    return new RuledBoat(program, await program.url());
+  }
+
+  /** Statuses of a heading and of a wind. */
+  async statuses(): Promise<number[]> {
+    return await Promise.all([ANY_HEADING, WIND].map(async (body) => {
+      const reply = await fetch(`${this.#url}/send`, { method: "POST", body: JSON.stringify(body) });
+      await reply.body?.cancel();
+      return reply.status;
+    }));
+  }
+
+  /** Writes the file, has it read, and answers what the log says of it. */
+  async reload(file: string): Promise<string> {
+    const before = this.#program.log.length;
+    await Deno.writeTextFile(`${this.#program.folder}/vbg-boat.conf`, file);
+    this.#program.signal("SIGHUP");
+    return await eventually("the settings are read", () => {
+      const log = this.#program.log.slice(before);
+      return /settings (reloaded|refused)[^\n]*\n/.test(log) && log;
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#program[Symbol.asyncDispose]();
+  }
+}
+
+Deno.test("SIGHUP keeps rules that are objects, and never opens a server by a mistake", options, async () => {
+  await using boat = await RuledBoat.start();
+  assert.deepEqual(await boat.statuses(), [202, 202]);
+
+  const objects = "send.rules = [{ deny = true, pgn = 127250 }, { pgn = [127245-127258, 130306] }]";
+  assert.match(await boat.reload(objects), /"changed":"send-rules"/);
+  assert.deepEqual(await boat.statuses(), [403, 202]);
+  assert.match(await boat.reload(`${objects}, max-queries = 3`), /"changed":"max-queries"/);
+  assert.deepEqual(await boat.statuses(), [403, 202]);
+
+  for (const bad of ["send.rules = [{ pgn = 9-3 }]", `${objects} }`, "send.rules = [{}]", "send.rule = []"]) {
+    assert.match(await boat.reload(bad), /settings refused/, bad);
+    assert.deepEqual(await boat.statuses(), [403, 202], bad);
+  }
+  assert.match(await boat.reload("send.rules = [{ deny = true }]"), /settings reloaded/);
+  assert.deepEqual(await boat.statuses(), [403, 403]);
+});
+
+Deno.test("SIGHUP tells when there are no rules any more, and what needs a restart", options, async () => {
+  await using boat = await RuledBoat.start();
+  await boat.reload('send.rules = ["pgn:130306"]');
+  const log = await boat.reload("virtual-device = true");
+  assert.match(log, /"level":"warn".*clients may send anything/);
+  assert.match(log, /need a restart.*"settings":"virtual-device"/);
+  assert.deepEqual(await boat.statuses(), [202, 202]);
 });

@@ -31,15 +31,15 @@ Deno.test(
       for (const words of [["send", "-pgn", "127250", "-data", "00"], ["request", "-pgn", "127250"]]) {
         const { code, err } = await ask(...words);
         assert.equal(code, 1);
-        assert.match(err, /: 404 There is nothing at .*; a cloud sends nothing: ask the boat's own server\n$/);
+        assert.match(err, /: 404 There is nothing at .*; a cloud cannot send: use the boat's own server\n$/);
       }
       const form = { isTerminal: true, environment: { ...environment, LINES: "24" } };
       await using top = new LiveCommand(["top", "-server", url], form);
       const picture = await eventually("the picture", () => top.written[1]);
-      assert.match(picture, /Heading {3}057\.3°M[^]*The health of this boat is not told here[^]*can1/);
+      assert.match(picture, /Heading {3}057\.3°M[^]*A cloud does not report the health of a boat[^]*can1/);
       assert.equal(await top.stop(), 0);
       const without = await runCommand(["devices", "-server", url]);
-      assert.match(without.err, /: 401 .*; -token or VBG_TOKEN gives one\n$/);
+      assert.match(without.err, /: 401 .*; use -token or VBG_TOKEN\n$/);
     }),
 );
 

@@ -27,11 +27,11 @@ const REFUSALS: readonly Refused[] = [
     args: SEND,
     words: /403 the server is in read-only mode; the boat server was started with -read-only$/,
   },
-  { boat: { tokens }, args: ["devices"], words: /401 This request needs a token: .*; -token or VBG_TOKEN gives one$/ },
+  { boat: { tokens }, args: ["devices"], words: /401 This request needs a token: .*; use -token or VBG_TOKEN$/ },
   {
     boat: { tokens, sendEnabled: true },
     args: [...SEND, "-token", "secret"],
-    words: /403 The token "reader" does not have the scope "send"; -token or VBG_TOKEN gives another one$/,
+    words: /403 The token "reader" does not have the scope "send"; use another with -token or VBG_TOKEN$/,
   },
   { boat: {}, args: ["history"], words: /503 Recording is off: see -journal-dir$/ },
 ];

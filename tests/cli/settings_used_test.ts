@@ -130,7 +130,7 @@ async function libraryNames(): Promise<string[]> {
         [...body.matchAll(/^ {2}(\w+)\??: /gm)].map(([, name = ""]) => name)
       );
     });
-  const inCli = ["log", "clock", "signal", "buses", "decode", "lookEveryMs", "reserve"];
+  const inCli = ["log", "clock", "signal", "buses", "decode", "checkIntervalMs", "reserve"];
   return [...new Set((await Promise.all(names)).flat())].filter((name) => !inCli.includes(name));
 }
 

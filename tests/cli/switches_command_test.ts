@@ -75,7 +75,7 @@ Deno.test("vbg switches without a journal listens for what comes, and says when 
   await using boat = await TestBoat.start();
   const args = ["switches", "-server", boat.url, "-wait", "10ms"];
   const none = await runCommand(args, { isTerminal: true });
-  assert.deepEqual([none.code, none.out], [0, "No switch bank was heard\n"]);
+  assert.deepEqual([none.code, none.out], [0, "No switch bank has reported\n"]);
   assert.equal((await runCommand(args)).out, "[]\n");
   await using watching = new LiveCommand(["switches", "-server", boat.url, "-watch"]);
   await eventually("the stream", async () => (await boat.metric('vbg_streams{kind="sse"}') ?? 0) === 1);
@@ -99,7 +99,7 @@ Deno.test("vbg switches set sends 127502 and waits until the bank reports the st
     "the others stay as they are",
   );
   assert.deepEqual(set.out.split("\n"), [
-    `Queued at ${boat.url}: PGN 127502 Switch bank control to everybody, bank 1: 1 off, 2 on`,
+    `Queued at ${boat.url}: PGN 127502 Switch bank control to all devices, bank 1: 1 off, 2 on`,
     "[35] Garmin: bank 1 reports 1 off, 2 on",
     "",
   ]);
@@ -118,7 +118,7 @@ Deno.test("vbg switches set says which of the devices with that bank did not rep
   assert.equal(set.code, 1);
   assert.match(
     set.out,
-    /^Bank 1 is carried by 2 devices, \[35\] [^,]+, \[41\] [^,]+: all of them are switched, -dst names one\n/,
+    /^2 devices have bank 1, \[35\] [^,]+, \[41\] [^,]+: all of them are switched; -dst names one\n/,
   );
   assert.match(set.out, /\[35\] Garmin: bank 1 reports 1 on\n$/);
   assert.match(set.err, /^vbg switches set: \[41\] Garmin: bank 1 did not report 1 on within 1 s: it reports 1 off\n$/);
@@ -143,7 +143,7 @@ Deno.test("vbg switches set -dst commands one device, and tells of its refusal",
   await eventually("the command", () => heard.filter(({ pgn, dst }) => pgn === 126208 && dst === 41).length === 2);
   boat.say({ pgn: 126208, src: 41, dst: 254, data: [2, 0x0d, 0xf2, 1, 0, 2, 0x30] });
   const { code, err } = await refused;
-  assert.deepEqual([code, err], [1, "vbg switches set: [41] Garmin: refuses the command\n"]);
+  assert.deepEqual([code, err], [1, "vbg switches set: [41] Garmin: refused the command\n"]);
   const payload = heard.filter(({ pgn }) => pgn === 126208).slice(0, 2).map(({ data }) => data);
   assert.deepEqual(payload.map((data) => data.slice(2)), ["0a010df201f802", "01010a01ffffff"]);
   const done = runCommand([...args, "9=on"], { isTerminal: true });
@@ -171,7 +171,7 @@ Deno.test("vbg switches set shows why the server does not send, and what word is
     /403 send is disabled; a boat server sends with -send-enabled/,
   );
   const wrong: [words: string[], line: RegExp][] = [
-    [[], /Cannot switch nothing: expected N=on or N=off/],
+    [[], /Missing switches: expected N=on or N=off/],
     [["1"], /Cannot read "1": expected N=on or N=off, N from 1 to 28/],
     [["29=on"], /Cannot read "29=on"/],
     [["0=on"], /Cannot read "0=on"/],

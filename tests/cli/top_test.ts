@@ -209,6 +209,6 @@ Deno.test("vbg top prints JSON in a pipe, a line each second, and draws on termi
   const refused = await runCommand(["top", "-json=false", "-server", boat.url]);
   assert.deepEqual([refused.code, refused.err], [
     2,
-    "vbg top: Cannot draw on what is no terminal: -json prints lines\n",
+    "vbg top: Standard output is not a terminal: use -json\n",
   ]);
 });

@@ -3,7 +3,7 @@ import type { Picture } from "../../cli/commands/top/picture.ts";
 import { navigationRows, PANEL_PGNS } from "../../cli/commands/top/boat_panel.ts";
 import { BoatValues } from "../../cli/commands/top/boat_values.ts";
 import { DeviceRates } from "../../cli/commands/top/rates.ts";
-import { draw, pressed, within } from "../../cli/commands/top/view.ts";
+import { clampView, draw, viewAfter } from "../../cli/commands/top/view.ts";
 import type { BoatHealth, BoatReplication, Device } from "../../src/client/mod.ts";
 import { Random } from "../support/random.ts";
 
@@ -32,10 +32,10 @@ function boatOf(equipment: number): BoatValues {
   const boat = new BoatValues(PANEL_PGNS);
   for (let instance = 0; instance < equipment; instance++) {
     const number = instance.toString(16).padStart(2, "0");
-    boat.take({ src: 9, pgn: 127488, ts: TS, data: `${number}401fffffffffff` });
-    boat.take({ src: 9, pgn: 127489, ts: TS, data: `${number}2c01ae0d6e71f404f600 80ee3600`.replace(" ", "") });
-    boat.take({ src: 9, pgn: 127508, ts: TS, data: `${number}f404f6ffffffffff` });
-    boat.take({
+    boat.add({ src: 9, pgn: 127488, ts: TS, data: `${number}401fffffffffff` });
+    boat.add({ src: 9, pgn: 127489, ts: TS, data: `${number}2c01ae0d6e71f404f600 80ee3600`.replace(" ", "") });
+    boat.add({ src: 9, pgn: 127508, ts: TS, data: `${number}f404f6ffffffffff` });
+    boat.add({
       src: 9,
       pgn: 127505,
       ts: TS,
@@ -67,7 +67,7 @@ function pictureOf({ devices = 1, buses = 1, tab = 0, equipment = 0, ...more }: 
     sample: { devices: all, values, health: HEALTH, replication: REPLICATION },
     rates: new DeviceRates(),
     ...{ boat: boatOf(equipment), units: "nautical" as const },
-    ...{ place: "aurora (http://192.168.1.5:8089)", time: "03:04:05Z", problem: undefined },
+    ...{ serverText: "aurora (http://192.168.1.5:8089)", time: "03:04:05Z", problem: undefined },
     ...more,
   };
 }
@@ -97,7 +97,7 @@ Deno.test("a boat whose health nobody tells, and one without devices, are shown"
   const sample = { devices: [], values: [], health: undefined, replication: undefined };
   const lines = draw(pictureOf({ sample }), { columns: 80, rows: 24, hasColor: false });
   assert.equal(lines[0], "aurora (http://192.168.1.5:8089)             0 devices  – frames/s  –  03:04:05Z");
-  assert.ok(lines.includes("The health of this boat is not told here"));
+  assert.ok(lines.includes("A cloud does not report the health of a boat"));
 });
 
 Deno.test("a picture fits every terminal, whatever is shown, and colours take no room", () => {
@@ -122,13 +122,13 @@ Deno.test("a picture fits every terminal, whatever is shown, and colours take no
 Deno.test("keys turn pages in a ring and move within a list", () => {
   const picture = pictureOf({ devices: 30, tab: 1 });
   const first = { tab: 0, offset: 0 };
-  assert.deepEqual(pressed(first, "previous"), { tab: 2, offset: 0 });
-  assert.deepEqual(pressed({ tab: 2, offset: 7 }, "next"), first);
-  assert.deepEqual(pressed({ tab: 2, offset: 7 }, { tab: 1 }), { tab: 1, offset: 0 });
-  assert.deepEqual(pressed({ tab: 1, offset: 4 }, "page-up"), { tab: 1, offset: 0 });
-  assert.deepEqual(within({ tab: 1, offset: 99 }, picture, 24), { tab: 1, offset: 10 });
-  assert.deepEqual(within({ tab: 1, offset: 99 }, picture, 60), { tab: 1, offset: 0 });
-  assert.deepEqual(within({ tab: 0, offset: 3 }, picture, 24), first);
+  assert.deepEqual(viewAfter(first, "previous"), { tab: 2, offset: 0 });
+  assert.deepEqual(viewAfter({ tab: 2, offset: 7 }, "next"), first);
+  assert.deepEqual(viewAfter({ tab: 2, offset: 7 }, { tab: 1 }), { tab: 1, offset: 0 });
+  assert.deepEqual(viewAfter({ tab: 1, offset: 4 }, "page-up"), { tab: 1, offset: 0 });
+  assert.deepEqual(clampView({ tab: 1, offset: 99 }, picture, 24), { tab: 1, offset: 10 });
+  assert.deepEqual(clampView({ tab: 1, offset: 99 }, picture, 60), { tab: 1, offset: 0 });
+  assert.deepEqual(clampView({ tab: 0, offset: 3 }, picture, 24), first);
 });
 
 Deno.test("engines, batteries and tanks stand beside navigation by their numbers, and what has no room goes on below", () => {
@@ -154,7 +154,7 @@ Deno.test("engines, batteries and tanks stand beside navigation by their numbers
 Deno.test("a value keeps its place and its device, and one that is old says so", () => {
   const boat = new BoatValues(PANEL_PGNS);
   const depth = (src: number, centimetres: number, ts: string) =>
-    boat.take({ src, pgn: 128267, ts, data: `ff${centimetres.toString(16).padStart(2, "0")}000000f401ff` });
+    boat.add({ src, pgn: 128267, ts, data: `ff${centimetres.toString(16).padStart(2, "0")}000000f401ff` });
   const shown = () => navigationRows(boat, "nautical").find(({ title }) => title === "Depth")?.texts;
   assert.deepEqual(shown(), ["–"]);
   depth(9, 0x64, "2026-01-02T03:04:05.000Z");
@@ -163,13 +163,13 @@ Deno.test("a value keeps its place and its device, and one that is old says so",
   assert.deepEqual(shown(), ["1.2 m"]);
   depth(9, 0x66, "2026-01-02T03:04:20.000Z");
   assert.deepEqual(shown(), ["1.0 m"], "the other one has fallen silent");
-  boat.take({ src: 1, pgn: 127250, ts: "2026-01-02T03:07:20.000Z", data: "ff1027ff7fff7ffd" });
+  boat.add({ src: 1, pgn: 127250, ts: "2026-01-02T03:07:20.000Z", data: "ff1027ff7fff7ffd" });
   assert.deepEqual(shown(), ["1.0 m", "(3.0 min old)"]);
 });
 
 Deno.test("the boat's own clock is shown with its offset beside UTC", () => {
   const boat = new BoatValues(PANEL_PGNS);
-  boat.take({ src: 1, pgn: 129033, ts: TS, data: "204e00e1f5057800" });
+  boat.add({ src: 1, pgn: 129033, ts: TS, data: "204e00e1f5057800" });
   const time = navigationRows(boat, "nautical").find(({ title }) => title === "Time");
   assert.deepEqual(time?.texts, ["2024-10-04", "02:46:40 UTC", "local 04:46+02:00"]);
 });

@@ -52,7 +52,7 @@ test("a gap that a block tells is told, and is no error; one that nothing tells 
   assert.equal(told.code, 0);
   assert.deepEqual(told.lines.slice(1), [
     `epoch ${EPOCH_TEXT}: numbers 1 to 200`,
-    "  note: Missing 101 to 150 (50 frames): came with a gap",
+    "  note: Missing 101 to 150 (50 frames): missing at the source",
     "1 file, 150 frames: OK",
   ]);
   await write(folder, [301, 310], { prefix: "later" });
@@ -108,7 +108,7 @@ test("numbers that are twice must hold the same frames", async (folder) => {
   await writer.close();
   const other = await verify(folder);
   assert.equal(other.code, 1);
-  assert.match(other.lines.join("\n"), /error: .*byte 16: Frame 6 is another one in .*byte 16/);
+  assert.match(other.lines.join("\n"), /error: .*byte 16: Frame 6 differs in .*byte 16/);
 });
 
 test("software that names no epoch begins anew in every file, and never inside of one", async (folder) => {
@@ -121,7 +121,7 @@ test("software that names no epoch begins anew in every file, and never inside o
   }
   const { code, lines } = await verify(folder);
   assert.equal(code, 0, lines.join("\n"));
-  assert.match(lines.join("\n"), /note: second-.*: Numbers begin anew at 1/);
+  assert.match(lines.join("\n"), /note: second-.*: Numbers restart at 1/);
 });
 
 test("it ends when it is asked to, and shows how far it is on a terminal alone", async (folder) => {

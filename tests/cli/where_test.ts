@@ -208,16 +208,6 @@ Deno.test("where: without a device table nobody is known", () => {
   assert.equal(parseWhere('src.manufacturer == "Garmin"').test(FRAME), false);
 });
 
-Deno.test("where: an expression tells whether it needs decoding and devices", () => {
-  const needs = (text: string) => {
-    const { usesDecoded, usesDevices } = parseWhere(text);
-    return [usesDecoded, usesDevices];
-  };
-  assert.deepEqual(needs("pgn == 1 and not bus == 'a'"), [false, false]);
-  assert.deepEqual(needs("pgn == 1 or not (src.class in [1] or depth > 1)"), [true, true]);
-  assert.deepEqual(needs("dst.model_id == 'a'"), [false, true]);
-});
-
 Deno.test("where: what the header or the device rules out is never decoded", () => {
   const frame: WhereFrame = {
     ...FRAME,

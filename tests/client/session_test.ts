@@ -12,6 +12,8 @@ import { range, seqs } from "../support/session.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
 import { Reader } from "./reader.ts";
 import { say } from "./say.ts";
+import { messages, record } from "../support/replay.ts";
+import { TestSimulation } from "../support/simulation.ts";
 
 const NET = needs({ permissions: ["net"] });
 const DISK = needs({ permissions: ["net", "read", "write"] });
@@ -340,3 +342,23 @@ Deno.test("a slot is read without being made; a session that is not there is a 4
   await assert.rejects(client.session("nobody")[Symbol.asyncIterator]().next(), { name: "ApiError", status: 404 });
   await assert.rejects(client.session("no id", KEPT).put(), { name: "ApiError", status: 400 });
 });
+
+Deno.test(
+  "a slot of a simulation gives the recording from its first frame, in each run the same",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      const files = [await record(folder, { messages: messages(2000, { everyMs: 0.1 }) })];
+      const slots = [{ id: "slot", timeoutMs: 60_000, filter: {} }];
+      const runs: unknown[] = [];
+      for (let run = 0; run < 2; run++) {
+        await using server = await TestSimulation.start({ files, slots, ringFrames: 64 });
+        const reader = new Reader(connect(server.url).session("slot").events());
+        const frames = await reader.atLeast(2000);
+        assert.deepEqual(seqs(frames), range(1, 2000));
+        runs.push(frames);
+        await reader.leave();
+      }
+      assert.deepEqual(runs[0], runs[1]);
+    }),
+);

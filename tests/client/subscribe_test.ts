@@ -124,7 +124,10 @@ Deno.test("a connection on which nothing comes any more is given up, and another
   await reading.connections(1);
   proxy.mode = "swallow";
   const errors = () => reading.told("disconnected").map(({ error: { name, message } }) => `${name}: ${message}`);
-  await eventually("the silence to be seen", () => errors().includes("ConnectionError: Nothing came for 0.3 s"));
+  await eventually(
+    "the silence to be seen",
+    () => errors().includes("ConnectionError: Nothing was received for 0.3 s"),
+  );
   const before = reading.told("connected").length;
   proxy.mode = "pass";
   await reading.connections(before + 1);
@@ -239,7 +242,7 @@ Deno.test("what is no event stream is no connection, and events that nobody know
   assert.deepEqual(reading.frames, [frame]);
   assert.deepEqual(reading.told("disconnected").map(({ error }) => error.message), [
     'Expected text/event-stream, got "text/html"',
-    "Frame: what came is no JSON",
+    "Frame: expected JSON, got something else",
     "The server has ended the stream",
   ]);
 });

@@ -21,7 +21,7 @@ export function blockBytes(init: BlockInit = {}): Uint8Array<ArrayBuffer> {
   const { firstSeq = 1, frames = 100, blockBytes = 16_384, startUs = START_US } = init;
   const epoch = "epoch" in init ? init.epoch : EPOCH;
   const builder = new BlockBuilder({ blockBytes });
-  builder.begin({ notes: { buses: ["can0"], ...(epoch && { epoch }) } });
+  builder.begin({ metadata: { buses: ["can0"], ...(epoch && { epoch }) } });
   for (let seq = firstSeq; seq < firstSeq + frames; seq++) {
     const data = [seq & 0xff, seq >> 8 & 0xff, 3, 4, 5, 6, 7, 8, 9].slice(0, 5 + seq % 5);
     if (builder.append(seq, message({ monoMs: seq, timeUs: startUs + seq * 1000, data })) !== "added") {

@@ -272,7 +272,7 @@ test("of a former epoch with other frames nothing is taken, and nothing of one t
   const unknown = new Uint8Array(16).fill(9);
   const others = (await cloud.greeted({ epoch: OTHER, features: FEATURES })).client.backfill();
   await others.send({ block: { ...wireBlock({ epoch: unknown }), epoch: unknown } });
-  await assert.rejects(answered(others), code("FAILED_PRECONDITION", /handshake has to tell of epoch 0909/));
+  await assert.rejects(answered(others), code("FAILED_PRECONDITION", /handshake must declare epoch 0909/));
 });
 
 test("no more former epochs are kept of a boat than there is room for, and digests without frames cost nothing", async (cloud) => {

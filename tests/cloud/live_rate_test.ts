@@ -8,7 +8,7 @@ const LIMITS = { rateLimit: 2000, rateBurst: 500 };
 function passes(sendings: Iterable<readonly [atMs: number, frames: number]>): boolean {
   const meter = new LiveRateMeter(LIMITS);
   for (const [atMs, frames] of sendings) {
-    meter.heard(atMs);
+    meter.advance(atMs);
     if (!meter.take(frames)) return false;
   }
   return true;
@@ -48,7 +48,7 @@ Deno.test("over any time nobody gets more than the rate and a burst", () => {
     let [nowMs, taken] = [0, 0];
     for (let i = 0; i < 300; i++) {
       nowMs += random.int(10) === 0 ? random.int(3000) : random.int(40);
-      meter.heard(nowMs);
+      meter.advance(nowMs);
       const frames = 1 + random.int(3000);
       if (meter.take(frames)) taken += frames;
     }
@@ -58,17 +58,17 @@ Deno.test("over any time nobody gets more than the rate and a burst", () => {
 
 Deno.test("a new connection has no silence to be paid for", () => {
   const meter = new LiveRateMeter(LIMITS);
-  meter.heard(0);
+  meter.advance(0);
   assert.ok(meter.take(500));
   meter.reconnected(60_000);
-  meter.heard(60_000);
+  meter.advance(60_000);
   assert.ok(!meter.take(501));
   assert.ok(meter.take(500));
 });
 
 Deno.test("what is caught up comes beside the rate, and no more of it for whoever connects again and again", () => {
   const meter = new LiveRateMeter(LIMITS);
-  meter.heard(0);
+  meter.advance(0);
   assert.ok(meter.catchUp(10_000));
   assert.ok(!meter.catchUp(1));
   meter.reconnected(10);

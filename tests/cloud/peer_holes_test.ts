@@ -42,7 +42,7 @@ Deno.test("what stood in a peer boat's open block comes after one reconnect, wit
     await own.send({ kind: "status", status: { headSeq: 250, journalBytes: 2000 } });
     await passes(PEER_HOLES_WAIT_MS, { clock, boat });
     await eventually("the end", () => !boat.isStreaming);
-    assert.match(boat.ends.join(), /101 to 149 .*written/);
+    assert.match(boat.ends.join(), /101 to 149 .*reconnect/);
     boat.bring(1000);
     await boat.connect();
     assert.deepEqual([boat.asked.at(-1), boat.starts], [[{ start: 101, end: 150 }], [150, 251]]);
@@ -90,7 +90,7 @@ class BarrenBoat {
     for (const endMs = this.#nowMs + seconds * 1000; this.#nowMs < endMs; this.#nowMs += 1000) {
       record.received.addLive(++this.#head);
       if (isWriting) this.#journalBytes++;
-      record.told({ headSeq: this.#head, journalBytes: this.#journalBytes });
+      record.updateHead({ headSeq: this.#head, journalBytes: this.#journalBytes });
       if (!record.peerHoleDue(this.#nowMs)) continue;
       this.ended++;
       this.connect(awayFrames);

@@ -112,7 +112,7 @@ function happen(
     case 2:
     case 3: {
       const missing = model.ranges((n) => n >= range.start && !model.isReceived(n), range.end);
-      assert.deepEqual(received.decide(range), decisionOf(range, missing), where);
+      assert.deepEqual(received.evaluate(range), decisionOf(range, missing), where);
       assert.deepEqual(received.addBlock(range), missing, where);
       model.each(range, (number) => model.frames[number] = model.isDurable(number) ? "d" : "r");
       break;
@@ -209,7 +209,7 @@ Deno.test("a boat's word takes no frame away, and is forgotten when the frame co
   assert.deepEqual(received.void, [{ start: 11, end: 15 }]);
   assert.deepEqual(received.lost, [{ start: 15, end: 21, reason: "disk" }]);
   assert.ok(received.has(7));
-  assert.deepEqual(received.decide({ start: 13, end: 18 }), { kind: "new" });
+  assert.deepEqual(received.evaluate({ start: 13, end: 18 }), { kind: "new" });
   received.addBlock({ start: 13, end: 18 });
   assert.deepEqual(received.void, [{ start: 11, end: 13 }]);
   assert.deepEqual(received.lost, [{ start: 18, end: 21, reason: "disk" }]);
@@ -243,11 +243,11 @@ Deno.test("where there are too many ranges, what would make another is refused a
   received.addLive(1);
   received.addLive(10);
   assert.throws(() => received.addLive(20), RangesFullError);
-  assert.deepEqual(received.decide({ start: 20, end: 30 }), { kind: "no-room" });
+  assert.deepEqual(received.evaluate({ start: 20, end: 30 }), { kind: "no-room" });
   assert.throws(() => received.addBlock({ start: 20, end: 30 }), RangesFullError);
   assert.equal(received.declare({ void: [{ start: 20, end: 30 }], lost: [], end: 100 }), 1);
   assert.deepEqual(received.holes(30), [{ start: 2, end: 10 }, { start: 11, end: 30 }]);
-  assert.deepEqual(received.decide({ start: 11, end: 12 }), { kind: "new" });
+  assert.deepEqual(received.evaluate({ start: 11, end: 12 }), { kind: "new" });
   received.addBlock({ start: 2, end: 10 });
   assert.equal(received.addLive(20), true);
 });

@@ -70,7 +70,7 @@ export class BoatHere {
   feed(frame: Message, replica?: Replica): void {
     this.head = this.#journal.next();
     this.#journal.append(this.head, frame);
-    replica?.take(this.head, frame);
+    replica?.publish(this.head, frame);
   }
 
   /** So many numbers go by, and nothing comes with them. */

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { Broker } from "../../src/broker/mod.ts";
-import { keptSnapshot, parseSnapshot } from "../../src/cloud/mod.ts";
+import { encodeSnapshot, parseSnapshot } from "../../src/cloud/mod.ts";
 import { buildCanId, pgnOfId } from "../../src/frame/mod.ts";
 import { message } from "../support/messages.ts";
 import { Random } from "../support/random.ts";
 import { anyMessage } from "./replica_fixture.ts";
+import { BoatClock } from "../../src/cloud/replica/warm_up.ts";
 
 const BUSES = ["can0", "can1"];
 const EPOCH = "a1".repeat(16);
@@ -17,7 +18,7 @@ function heard(random: Random): Broker {
 }
 
 function textOf(broker: Broker): string {
-  return JSON.stringify(keptSnapshot(broker, { epoch: EPOCH, timeMs: 7.5, nowMs: 1000 }));
+  return JSON.stringify(encodeSnapshot(broker, { epoch: EPOCH, timeMs: 7.5, nowMs: 1000 }));
 }
 
 /** Puts a snapshot into a new broker, as a replica does. */
@@ -48,7 +49,7 @@ Deno.test("a snapshot is read back as it was written down, and gives the same ag
     const text = textOf(broker);
     const { epoch, seq, timeMs } = parseSnapshot(text, BUSES);
     assert.deepEqual([epoch, seq, timeMs], [EPOCH, broker.head, 7.5]);
-    const again = JSON.stringify(keptSnapshot(restored(text), { epoch: EPOCH, timeMs: 7.5, nowMs: 0 }));
+    const again = JSON.stringify(encodeSnapshot(restored(text), { epoch: EPOCH, timeMs: 7.5, nowMs: 0 }));
     assert.equal(again, text, `seed ${seed}`);
   }
 });
@@ -117,4 +118,30 @@ Deno.test("a boat that fills all values with long payloads has the newest writte
     );
     assert.ok(text.length < 12 * 2 ** 20);
   }
+});
+
+/** What was counted after each of these times, seconds. */
+function counted(times: readonly number[], newest?: number): number[] {
+  const time = new BoatClock({ maxStepMs: 60_000, newestMs: newest === undefined ? undefined : newest * 1000 });
+  return times.map((seconds) => time.advance(seconds * 1000) / 1000);
+}
+
+Deno.test("talk time is the time between frames, and begins with the first", () => {
+  assert.deepEqual(counted([1000, 1001, 1001, 1031]), [0, 1, 1, 31]);
+});
+
+Deno.test("talk time goes on from the newest frame before", () => {
+  assert.deepEqual(counted([1000, 1001], 990), [10, 11]);
+});
+
+Deno.test("a silence and a clock set forwards count for a step at most", () => {
+  assert.deepEqual(counted([0, 100_000, 100_001]), [0, 60, 61]);
+});
+
+Deno.test("a frame that comes late counts for nothing, and nothing is counted twice", () => {
+  assert.deepEqual(counted([100, 98, 99, 100, 101]), [0, 0, 0, 0, 1]);
+});
+
+Deno.test("when a clock is set back counting goes on from there", () => {
+  assert.deepEqual(counted([5000, 100, 101, 102]), [0, 0, 1, 2]);
 });

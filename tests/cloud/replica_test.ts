@@ -34,7 +34,7 @@ Deno.test(
     assert.ok(before.devices.length > 20 && before.values.length > 100);
     const second = await boat.replica();
     assert.deepEqual(knowledge(second.broker), before);
-    assert.match(boat.told("replica started").at(-1) ?? "", /recalled=0|"recalled":0/);
+    assert.match(boat.told("replica started").at(-1) ?? "", /frames=0|"frames":0/);
     await second.stop();
     assert.deepEqual(boat.told("not readable"), []);
   }),
@@ -113,8 +113,8 @@ Deno.test(
     const good = await Deno.readTextFile(path);
     const cases: [string, string][] = [
       [good.slice(0, good.length / 2), "not readable"],
-      [good.replace(boat.epoch, "ab".repeat(16)), "of no use"],
-      [good.replace(/"seq":\d+/, `"seq":${boat.head + 1}`), "of no use"],
+      [good.replace(boat.epoch, "ab".repeat(16)), "snapshot ignored"],
+      [good.replace(/"seq":\d+/, `"seq":${boat.head + 1}`), "snapshot ignored"],
       ["", "not readable"],
     ];
     for (const [text, line] of cases) {
@@ -343,7 +343,7 @@ Deno.test(
     replica.newEpoch("cd".repeat(16), ["can0", "can1"]);
     assert.deepEqual(knowledge(replica.broker), { devices: [], values: [] });
     assert.deepEqual([replica.epoch, replica.broker.head, ends], ["cd".repeat(16), 0, ["new_epoch"]]);
-    replica.take(1, message({ src: 4 }));
+    replica.publish(1, message({ src: 4 }));
     assert.equal(replica.broker.head, 1);
     await replica.stop();
     const again = await boat.replica({ epoch: "cd".repeat(16), head: 1 });
@@ -387,7 +387,7 @@ Deno.test(
     assert.equal(heads, 100);
     assert.ok(boat.pool.bytes > 16_384);
     const before = knowledge(replica.broker);
-    replica.take(101, message({ src: 9 }));
+    replica.publish(101, message({ src: 9 }));
     replica.introduce(claim(5n << 32n, { src: 9 }));
     assert.deepEqual(knowledge(replica.broker), before);
   }),

@@ -10,13 +10,13 @@ import {
 import { TIMEOUT } from "../replication/fixture.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
-import { needs } from "../support/needs.ts";
+import { needs, rounds } from "../support/needs.ts";
 import { Random } from "../support/random.ts";
 import { wireBlock } from "./block_check_fixture.ts";
 import { batch, BOAT, CloudFixture, framesIn, request, wanted } from "./cloud_fixture.ts";
 
 const CLOUD = needs({ permissions: ["net", "read", "write", "env", "sys"] });
-const RUNS = 12;
+const RUNS = rounds(12, 6);
 const STEPS = 40;
 const MAX_BLOCK_FRAMES = 200;
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { JsonFile, Logger, silentLogger } from "../../src/base/mod.ts";
 import {
   checkBlock,
+  encodeState,
   type InstanceState,
-  keptState,
   loadState,
   MAX_HELD_RANGES,
   MAX_KEPT_FORMER,
@@ -63,7 +63,7 @@ function randomCurrent(random: Random): InstanceState {
 }
 
 function textOf(state: InstanceState): string {
-  return JSON.stringify(keptState(BOAT, state));
+  return JSON.stringify(encodeState(BOAT, state));
 }
 
 /** Writes a file with blocks as a backfill does. */
@@ -201,7 +201,7 @@ Deno.test(
   () =>
     inFolder(async (directory) => {
       const state = randomState(new Random(4));
-      const content = () => keptState(BOAT, state);
+      const content = () => encodeState(BOAT, state);
       const kept = new JsonFile(stateFile(directory), { what: "states", content, log: silentLogger });
       kept.changed();
       await kept.close();
@@ -240,7 +240,7 @@ Deno.test(
         assert.deepEqual(state.buses, ["can0"]);
         assert.equal(lines.length, 2);
         assert.match(lines[0]!, /state file not readable what=.*boat-1/);
-        assert.match(lines[1]!, /looked up in its journal files id=boat-1 frames=250/);
+        assert.match(lines[1]!, /rebuilt from journal files id=boat-1 frames=250/);
       }
     }),
 );

@@ -128,15 +128,15 @@ function liesOf({ blocks, epoch }: Attack): [what: RegExp, block: BackfillBlock]
   const first = blocks[0]!;
   const bomb = compress(new Uint8Array(BOMB_BYTES), "zstd");
   return [
-    [/said to begin with number 2, and has 1/, { ...first, baseSeq: 2 }],
-    [/said to begin at time/, { ...first, baseTimeUs: first.baseTimeUs + 1 }],
-    [/said to count as frames/, { ...first, frameCount: first.frameCount + 1 }],
+    [/first number of the block is 1, but its message says 2/, { ...first, baseSeq: 2 }],
+    [/first time of the block/, { ...first, baseTimeUs: first.baseTimeUs + 1 }],
+    [/frame count of the block/, { ...first, frameCount: first.frameCount + 1 }],
     [UNREADABLE, { ...first, blockSize: first.blockSize * 2 }],
-    [/powers of two/, { ...first, blockSize: 2 ** 31 }],
-    [/powers of two/, { ...first, blockSize: 5000 }],
-    [/is of epoch a1a1/, wireBlock({ epoch: EPOCH })],
-    [/is of epoch unknown/, wireBlock({ epoch: undefined })],
-    [/behind the boat's head/, wireBlock({ epoch, firstSeq: 1_000_000 })],
+    [/power of two/, { ...first, blockSize: 2 ** 31 }],
+    [/power of two/, { ...first, blockSize: 5000 }],
+    [/has epoch a1a1/, wireBlock({ epoch: EPOCH })],
+    [/has epoch unknown/, wireBlock({ epoch: undefined })],
+    [/after the boat's head/, wireBlock({ epoch, firstSeq: 1_000_000 })],
     [UNREADABLE, { ...first, data: bomb }],
     [UNREADABLE, { ...first, data: bomb, blockSize: 16 * 1024 * 1024 }],
     [UNREADABLE, { ...first, data: new Uint8Array(0) }],

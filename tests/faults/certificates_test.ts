@@ -22,9 +22,9 @@ const EPOCH = new Uint8Array(16).fill(0xb2);
 
 /** What a boat is told about each kind of certificate. */
 const WORDS = {
-  rogue: /UNAUTHENTICATED: no authority that is trusted stands behind/,
-  expired: /UNAUTHENTICATED: the certificate of "CN=boat-1" ended 20/,
-  early: /UNAUTHENTICATED: the certificate of "CN=boat-1" begins 20/,
+  rogue: /UNAUTHENTICATED: .* is not signed by a trusted authority/,
+  expired: /UNAUTHENTICATED: the certificate of "CN=boat-1" expired 20/,
+  early: /UNAUTHENTICATED: the certificate of "CN=boat-1" is valid from 20/,
   other: /PERMISSION_DENIED: the certificate is that of "boat-2", not of "boat-1"/,
   revoked: /UNAUTHENTICATED: .*revoked/,
 } as const;
@@ -64,7 +64,7 @@ async function told(lab: ReplicationLab, words: RegExp): Promise<void> {
     const { message = "" } = (await healthOf(lab, "boat")).components["replication"] ?? {};
     return words.test(message) && message;
   });
-  assert.match(message, /^disconnected: .*; next try 20|^connecting again: /);
+  assert.match(message, /^disconnected: .*; next attempt 20|^connecting again: /);
   await eventually("the log", () => words.test(lab.log("boat").replaceAll('\\"', '"')));
 }
 
@@ -128,7 +128,7 @@ for (const ports of ["dual", "single"] as const) {
         const stolen = await pairOf(certificateOf(folder, ID));
         await runCa(folder, "revoke", ID);
         await eventually("the end of the streams", async () => (await lab.cloudStatus())?.connected === false);
-        await told(lab, /UNAUTHENTICATED: the certificate is not good any more|UNAUTHENTICATED: .*revoked/);
+        await told(lab, /UNAUTHENTICATED: the certificate is no longer valid|UNAUTHENTICATED: .*revoked/);
         await refused(lab, stolen, WORDS.revoked);
       });
       await put(folder, await pairOf(await issueBoat(folder, ID, { isForced: true })));

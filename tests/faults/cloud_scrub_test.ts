@@ -16,7 +16,7 @@ interface Health {
 }
 
 const SMALL_FILES = ["-journal-block-size", "4096", "-journal-rotate-size", "20KB", "-scrub-rate", "1GB"];
-const GONE = /frames of a boat are gone from the disk/;
+const GONE = /boat frames missing from the disk/;
 
 /** Waits until the cloud has acknowledged everything. Gives the newest number. */
 async function allAcknowledged(lab: ReplicationLab): Promise<number> {

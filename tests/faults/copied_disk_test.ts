@@ -165,7 +165,7 @@ Deno.test({
     assert.match(onBoat?.refused ?? "", refused);
     const { components: { replication } } = await healthOf(lab, "boat");
     assert.equal(replication?.status, "degraded");
-    assert.match(replication?.message ?? "", /the cloud takes none of \d+ frames of former epochs: frames/);
+    assert.match(replication?.message ?? "", /the cloud refuses \d+ frames of former epochs: frames/);
     const status = await lab.get<{ former_epochs: { epoch: string; refused?: string }[] }>(
       "cloud",
       `/instances/${ID}/status`,

@@ -127,7 +127,7 @@ Deno.test({
     await lab.begin("boat");
     await lab.connected();
     await machines.traffic();
-    assert.match(lab.log("cloud"), /a boat's numbers begin/);
+    assert.match(lab.log("cloud"), /epoch begins/);
   }),
 });
 

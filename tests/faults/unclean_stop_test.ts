@@ -157,7 +157,7 @@ Deno.test(
       assert.deepEqual(dropped, [{ type: "dropped", fromSeq, toSeq, count: null, reason: "restart" }]);
       await using run = new CommandRun(["dump", "-server", boat.url, "-client-id", "pilot", "-buffer-timeout", "PT5M"]);
       await run.told(
-        new RegExp(`frames between ${fromSeq} and ${toSeq} may be missing: the server was not stopped in order`),
+        new RegExp(`frames between ${fromSeq} and ${toSeq} may be missing: the server did not stop cleanly`),
       );
     }),
 );

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Cloud, type CloudOptions, startCloud } from "../../src/cloud_server/cloud.ts";
 import { formatFileName } from "../../src/journal/file/name.ts";
-import { ALL_OK, readLog, writeScript } from "../journal/keeper/script.ts";
+import { ALL_OK, readLog, writeScript } from "../journal/retention/script.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import { START_US } from "../support/messages.ts";

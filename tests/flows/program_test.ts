@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Device } from "../../src/frame/mod.ts";
-import { readLog, writeScript } from "../journal/keeper/script.ts";
+import { readLog, writeScript } from "../journal/retention/script.ts";
 import { eventually } from "../support/eventually.ts";
 import { needs } from "../support/needs.ts";
 import { TestProgram } from "../support/program.ts";

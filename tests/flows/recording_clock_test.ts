@@ -38,7 +38,7 @@ class Recording {
     const { log, warnings } = keepWarnings();
     const stateDirectory = `${directory}/state`;
     await Deno.mkdir(stateDirectory, { recursive: true });
-    const often = { syncIntervalMs: 50, lookEveryMs: 5 };
+    const often = { syncIntervalMs: 50, checkIntervalMs: 5 };
     const journal = { directory, stateDirectory, retention: RETENTION, ...often, ...options };
     return new Recording({ clock, warnings, boat: await TestBoat.start({ clock, log, journal, stateDirectory }) });
   }

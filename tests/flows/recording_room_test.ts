@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Frame } from "../../src/frame/mod.ts";
 import type { Health } from "../../src/http/mod.ts";
 import type { RecordingOptions } from "../../src/feed/recording.ts";
-import { ALL_OK, readLog, writeScript } from "../journal/keeper/script.ts";
+import { ALL_OK, readLog, writeScript } from "../journal/retention/script.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
@@ -47,7 +47,7 @@ class Recording implements AsyncDisposable {
     const clock = new FakeClock();
     const stateDirectory = `${directory}/state`;
     await Deno.mkdir(stateDirectory, { recursive: true });
-    const journal = { directory, stateDirectory, lookEveryMs: 10, ...SMALL, ...options };
+    const journal = { directory, stateDirectory, checkIntervalMs: 10, ...SMALL, ...options };
     const boat = await TestBoat.start({ clock, journal, stateDirectory, ringFrames: RING });
     const recording = new Recording({ clock, boat, live: await boat.events() });
     recording.#said = said;
@@ -135,7 +135,7 @@ async function checkGap(recording: Recording, directory: string): Promise<void> 
   assert.deepEqual([seqs(events.frames), events.dropped], [kept, [{ from_seq: from, to_seq: to, count: lost }]]);
   await events.close();
   await recording[Symbol.asyncDispose]();
-  const gaps = readJournal(directory).blocks.map(({ notes }) => notes.gap).filter((gap) => gap !== undefined);
+  const gaps = readJournal(directory).blocks.map(({ metadata }) => metadata.gap).filter((gap) => gap !== undefined);
   assert.deepEqual(gaps, [{ firstMissing: from, reason: "disk" }]);
 }
 

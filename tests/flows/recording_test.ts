@@ -73,12 +73,12 @@ Deno.test("each block says what every bus had received and dropped when it began
   await boat.boat.stop();
   const { blocks, frames } = readJournal(places.journal);
   assert.ok(blocks.length > 3);
-  for (const { firstSeq, notes } of blocks) {
+  for (const { firstSeq, metadata } of blocks) {
     const came = frames.filter(({ seq }) => seq <= firstSeq);
     const counts = [0, 1].map((each) => {
       return { received: came.filter(({ bus }) => bus === each).length, dropped: 0, incomplete: {} };
     });
-    assert.deepEqual(notes.counts, counts);
+    assert.deepEqual(metadata.counts, counts);
   }
 });
 

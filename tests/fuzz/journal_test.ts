@@ -20,14 +20,14 @@ import { Random } from "../support/random.ts";
 
 const BLOCK_BYTES = 4096;
 
-/** A block with everything in it: devices, notes, claims, frames of all lengths. */
+/** A block with everything in it: devices, metadata, claims, frames of all lengths. */
 function richBlock(random: Random): Uint8Array<ArrayBuffer> {
   const builder = new BlockBuilder({ blockBytes: BLOCK_BYTES });
   const product = { productCode: 9, modelId: "Model", softwareVersion: "1.0", modelVersion: "", modelSerial: "77" };
   const devices = [1, 2, 3].map((src) => ({ bus: src, src, name: BigInt(src), activeFrom: 0, ...product }));
   const boot = { bootId: random.bytes(16), monoMs: 5, timeUs: 6, clock: "synchronized" } as const;
   const gap = { firstMissing: 3, reason: "disk" } as const;
-  builder.begin({ devices, notes: { buses: ["can0", "can1"], epoch: random.bytes(16), boot, gap } });
+  builder.begin({ devices, metadata: { buses: ["can0", "can1"], epoch: random.bytes(16), boot, gap } });
   for (let seq = 1;; seq++) {
     const monoMs = seq * seq;
     const isClaim = seq % 7 === 0;
@@ -49,7 +49,7 @@ function readAll(block: Uint8Array, version: 1 | 2 = 2): "whole" | "broken" {
     const read = readBlock(block, { version, blockBytes: BLOCK_BYTES });
     assert.ok(read.devices.length <= BLOCK_BYTES / 19);
     for (const { bus, src } of read.devices) assert.ok(bus < 4 && src < 256);
-    assert.ok((read.notes.buses?.length ?? 0) <= 4);
+    assert.ok((read.metadata.buses?.length ?? 0) <= 4);
     const frame = newStoredFrame();
     let end = 0;
     for (const cursor = read.frames(); cursor.next(frame);) {

@@ -2,10 +2,9 @@
 import assert from "node:assert/strict";
 import type { z } from "zod";
 import { readBody, sessionBody } from "../../src/http/bodies.ts";
-import { MAX_LIST_ENTRIES } from "../../src/http/bounded_list.ts";
 import { historyQuery } from "../../src/http/history/query.ts";
 import { HistoryTurns, MAX_WAITING_HISTORIES } from "../../src/http/history/turns.ts";
-import { eventsQuery, filterQuery, streamQuery } from "../../src/http/params.ts";
+import { eventsQuery, filterQuery, MAX_LIST_ENTRIES, streamQuery } from "../../src/http/params.ts";
 import { queryBody, sendBody } from "../../src/http/send/body.ts";
 import { silentLogger, StallDetector } from "../../src/base/mod.ts";
 import { Connections, listen } from "../../src/listen/mod.ts";

@@ -44,6 +44,9 @@ function whoRows(asked: Caller[]): RouteTable {
   );
 }
 
+/** Who waits for a body that must not be waited for is answered soon, so that a test of it fails soon. */
+const BODY_TIMEOUT_MS = 1000;
+
 /** How a guarded server is made. */
 interface GuardedOptions extends AccessRules {
   tls?: TlsFiles;
@@ -91,7 +94,9 @@ export class GuardedServer implements AsyncDisposable {
       ...boatRoutes({ broker, hub, metrics, clock, health, limits, server: { name: "Boat", version: "1.2.3" } }),
       ...whoRows(asked),
     ];
-    const handler = serveRoutes(table, { title: "Test", version: "0.0.0", log, access });
+    const handler = serveRoutes(table, {
+      ...{ title: "Test", version: "0.0.0", log, access, bodyTimeoutMs: BODY_TIMEOUT_MS },
+    });
     const address = { hostname: "127.0.0.1", port: 0 };
     const options = { handler, stall, connections: new Connections(), log };
     const listener = tls ? await listenTls(address, { ...options, tls }) : await listen(address, options);

@@ -150,7 +150,7 @@ Deno.test(
         assert.equal(storage.state, "damaged");
         assert.ok(storage.checked_at);
         // A handshake is what asks for it.
-        assert.match(boat.ended ?? "", /gone from the disk/);
+        assert.match(boat.ended ?? "", /disappeared from the disk/);
         boat.leave();
         boat = await cloud.boat(ID, { headSeq: HEAD });
         await fill(boat.instance, 201, 300);

@@ -11,6 +11,6 @@ export async function fill(instance: Instance, firstSeq: number, lastSeq: number
   await files.write([checked], EPOCH);
   instance.received.addBlock(checked.seqs);
   instance.received.markDurable(checked.seqs);
-  instance.stored();
+  instance.noteStored();
   await instance.leaveBackfill(session, files);
 }

@@ -147,7 +147,7 @@ export class CloudPort implements AsyncDisposable {
     });
     const connections = new Connections(limits);
     const accept: Parameters<typeof listenGrpc>[1]["accept"] = (socket, { begin }) => {
-      identity.meet(socket);
+      identity.register(socket);
       server.accept(socket, begin);
     };
     const stall = new StallDetector(log);

@@ -1,28 +1,19 @@
 import { type Clock, type Logger, silentLogger, StallDetector, systemClock } from "../../src/base/mod.ts";
 import { RingPool } from "../../src/broker/mod.ts";
 import {
+  encodeState,
   type Instance,
   INSTANCE_DEFAULTS,
   Instances,
   type InstanceSession,
   type InstanceSettings,
   type InstanceState,
-  keptState,
   type OpenReplica,
   Replica,
   STATE_FILE,
 } from "../../src/cloud/mod.ts";
-import {
-  Access,
-  type AccessRules,
-  CloudMetrics,
-  cloudRoutes,
-  countDamaged,
-  countRecordings,
-  evaluateCloudHealth,
-  ReplicaReaders,
-  serveRoutes,
-} from "../../src/http/mod.ts";
+import { Access, type AccessRules, serveRoutes } from "../../src/http/mod.ts";
+import { CloudMetrics, cloudRoutes, evaluateCloudHealth, ReplicaReaders } from "../../src/http/cloud/mod.ts";
 import { Connections, listen, type Listener } from "../../src/listen/mod.ts";
 import type { Message } from "../../src/frame/mod.ts";
 import type { HandshakeRequest } from "../../src/replication/mod.ts";
@@ -86,8 +77,7 @@ export class CloudServer implements AsyncDisposable {
     const limits = () => ({ maxStreams, streamBufferBytes: 2 ** 20 });
     const readers = new ReplicaReaders({ clock, stall, log, limits });
     const metrics = new CloudMetrics({ readers, stall, access, version: "0.0.0" });
-    const health = () =>
-      evaluateCloudHealth({ instances, recordings: countRecordings(instances), damaged: countDamaged(instances) });
+    const health = () => evaluateCloudHealth({ instances });
     const table = cloudRoutes({ instances, readers, metrics, health, server: { name: "Cloud", version: "1.2.3" } });
     const handler = serveRoutes(table, { title: "Test", version: "0.0.0", log, access });
     const connections = new Connections();
@@ -154,7 +144,7 @@ export class LiveBoat {
   /** Sends a message live; returns its number. */
   take({ id, bus, timeUs, data, offset, length }: Message): number {
     this.seq++;
-    this.instance.take({
+    this.instance.receive({
       seq: this.seq,
       timestampUs: timeUs,
       canId: id + bus * 2 ** 29,
@@ -196,7 +186,7 @@ export async function writeState(
   state: Partial<InstanceState> = {},
 ): Promise<void> {
   await Deno.mkdir(`${dataDirectory}/${id}`, { recursive: true });
-  const kept = keptState(id, {
+  const kept = encodeState(id, {
     epochs: { current: EPOCH.toHex(), previous: [] },
     buses: ["can0"],
     headSeq: 0,

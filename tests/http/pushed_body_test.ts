@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { systemClock } from "../../src/base/mod.ts";
-import { Batch } from "../../src/stream/live/batch.ts";
-import { Chunk } from "../../src/stream/live/batch.ts";
+import { Batch, Chunk } from "../../src/stream/live/channel.ts";
 import { EventStream } from "../../src/http/streams/sse.ts";
 import { StreamMemory } from "../../src/stream/live/budget.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
+import { needs } from "../support/needs.ts";
 
 /** A connection on which `head` was sent, and all that has come back so far. */
 async function talk(boat: TestBoat, head: string): Promise<{ text: () => string } & Disposable> {
@@ -87,4 +87,20 @@ Deno.test("a stream whose connection takes no more is not written to until it do
   stream.end();
   stream.closed();
   assert.deepEqual([written.at(-1), ended, memory.usedBytes], ["end", 1, 0]);
+});
+
+const NET = needs({ permissions: ["net"] });
+
+Deno.test("a body that takes too long is answered with 408, and one in time is taken", NET, async () => {
+  await using boat = await TestBoat.start({ bodyTimeoutMs: 200 });
+  const { hostname, port } = new URL(boat.url);
+  const body = `{"buffer_timeout":"PT1M"}`;
+  for (const [sent, status] of [[body.length - 1, 408], [body.length, 200]] as const) {
+    using connection = await Deno.connect({ hostname, port: Number(port) });
+    const head = `PUT /clients/a HTTP/1.1\r\nHost: ${hostname}\r\nContent-Length: ${body.length}\r\n\r\n`;
+    await connection.write(new TextEncoder().encode(head + body.slice(0, sent)));
+    const reply = new Uint8Array(1024);
+    const length = await connection.read(reply) ?? 0;
+    assert.match(new TextDecoder().decode(reply.subarray(0, length)), new RegExp(`^HTTP/1\\.1 ${status} `));
+  }
 });

@@ -3,7 +3,7 @@ import { silentLogger, StallDetector, systemClock } from "../../src/base/mod.ts"
 import { Broker } from "../../src/broker/mod.ts";
 import { CHANNEL_CLIENTS, type StreamClient, StreamHub } from "../../src/stream/mod.ts";
 import { eventually } from "../support/eventually.ts";
-import type { Batch } from "../../src/stream/live/batch.ts";
+import type { Batch } from "../../src/stream/live/channel.ts";
 import { message } from "../support/messages.ts";
 
 function client(): StreamClient & { seen: string[] } {

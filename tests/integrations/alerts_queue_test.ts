@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { AlertQueue, type AlertQueueLimits, type TryOutcome } from "../../src/integrations/alerts/queue.ts";
+import { AlertQueue, type AlertQueueLimits, type DeliveryOutcome } from "../../src/integrations/alerts/queue.ts";
 import type { Alert } from "../../src/integrations/alerts/types.ts";
 import { Random } from "../support/random.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const LIMITS: AlertQueueLimits = { maxAlerts: 4, maxAgeMs: DAY_MS, retry: { firstMs: 1000, capMs: 300_000 } };
-const GONE: TryOutcome = { kind: "unavailable", reason: "gone" };
+const GONE: DeliveryOutcome = { kind: "unavailable", reason: "gone" };
 
 function alert(id: string, subject = id): Alert {
   return { id, subject, timestamp: "t", type: "x", severity: "info", summary: "s", details: {} };
@@ -21,7 +21,7 @@ function queueOf(...alerts: Alert[]): AlertQueue {
 function sent(queue: AlertQueue, nowMs: number): Alert {
   const step = queue.next(nowMs);
   assert.ok(step.kind === "send");
-  return step.waiting.alert;
+  return step.queued.alert;
 }
 
 Deno.test("a receiver that is away is tried after 1 s, doubling to 5 minutes, by one alert for all", () => {
@@ -37,10 +37,10 @@ Deno.test("a receiver that is away is tried after 1 s, doubling to 5 minutes, by
     nowMs = step.untilMs;
   }
   assert.deepEqual(waits, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
-  assert.equal(queue.trouble, "gone");
+  assert.equal(queue.problem, "gone");
   sent(queue, DAY_MS / 2);
   queue.done({ kind: "delivered" }, DAY_MS / 2);
-  assert.equal(queue.trouble, undefined);
+  assert.equal(queue.problem, undefined);
   assert.equal(sent(queue, DAY_MS / 2).id, "b");
 });
 
@@ -56,10 +56,10 @@ Deno.test("a receiver that says when to come again is listened to, within the lo
 Deno.test("an alert that is refused lets other subjects pass, but none of its own", () => {
   const queue = queueOf(alert("a1", "a"), alert("a2", "a"), alert("b"));
   assert.equal(sent(queue, 0).id, "a1");
-  queue.done({ kind: "refused", reason: "the answer is 400" }, 0);
+  queue.done({ kind: "refused", reason: "the response is 400" }, 0);
   assert.equal(sent(queue, 0).id, "b");
   queue.done({ kind: "delivered" }, 0);
-  assert.equal(queue.trouble, "the answer is 400");
+  assert.equal(queue.problem, "the response is 400");
   assert.deepEqual(queue.next(0), { kind: "wait", untilMs: 1000 });
   assert.equal(sent(queue, 1000).id, "a1");
   queue.done({ kind: "delivered" }, 1000);
@@ -76,7 +76,7 @@ Deno.test("without room the oldest of the subject goes, else the oldest, never t
   queue.done({ kind: "delivered" }, 0);
   const rest: [string, unknown][] = [];
   for (let step = queue.next(0); step.kind === "send"; step = queue.next(0)) {
-    rest.push([step.waiting.alert.id, step.waiting.alert.details.dropped_alerts]);
+    rest.push([step.queued.alert.id, step.queued.alert.details.dropped_alerts]);
     queue.done({ kind: "delivered" }, 0);
   }
   assert.deepEqual(rest, [["c1", 2], ["a2", undefined], ["b3", undefined]]);
@@ -120,12 +120,12 @@ Deno.test("whatever happens: a subject's alerts arrive once and in order, and wh
     let queue = new AlertQueue(limits, { nowMs: 0 });
     const arrived: Alert[] = [];
     let [pushed, dropped, nowMs] = [0, 0, 0];
-    const turn = (outcome: () => TryOutcome["kind"]) => {
+    const turn = (outcome: () => DeliveryOutcome["kind"]) => {
       const step = queue.next(nowMs);
       if (step.kind !== "send") return step.kind === "wait";
       if (random.chance(0.3)) queue.push(alert(String(++pushed), `s${random.int(3)}`), nowMs);
       const kind = outcome();
-      if (kind === "delivered") arrived.push(step.waiting.alert);
+      if (kind === "delivered") arrived.push(step.queued.alert);
       queue.done(kind === "delivered" ? { kind } : { kind, reason: "r" }, nowMs);
       return true;
     };

@@ -70,7 +70,7 @@ async function opened(
   const alerts = await Alerts.open({ ...FAST, ...settings }, { buses: [], clock: systemClock, log, file });
   return {
     alerts,
-    look: (components: WatchedComponents) => alerts.look({ buses: [], components }),
+    evaluate: (components: WatchedComponents) => alerts.evaluate({ buses: [], components }),
     [Symbol.asyncDispose]: () => alerts.stop(),
   };
 }
@@ -84,7 +84,7 @@ Deno.test(
   async () => {
     await using receiver = new Receiver((_, count) => count === 1 ? 500 : 200);
     await using boat = await opened({ urls: [receiver.url], secret: "s3cret", instanceId: "boat-1" });
-    boat.look(BAD);
+    boat.evaluate(BAD);
     const [got] = await eventually("the alert", () => receiver.accepted.length === 1 && receiver.accepted);
     const { id, timestamp, ...rest } = got!.alert;
     assert.deepEqual(rest, {
@@ -110,9 +110,9 @@ Deno.test(
 Deno.test("a receiver that fails three times gets each alert once for each subject", NET, async () => {
   await using receiver = new Receiver((_, count) => [500, 503, 429][count - 1] ?? 204);
   await using boat = await opened({ urls: [receiver.url], dedupWindowMs: 300_000 });
-  for (let i = 0; i < 50; i++) boat.look(WORSE);
+  for (let i = 0; i < 50; i++) boat.evaluate(WORSE);
   await eventually("both alerts", () => boat.alerts.figures.sent === 2);
-  for (let i = 0; i < 50; i++) boat.look(WORSE);
+  for (let i = 0; i < 50; i++) boat.evaluate(WORSE);
   await pause(50);
   assert.deepEqual(receiver.types, ["journal_unhealthy", "mqtt_degraded"]);
   assert.equal(receiver.tries.length, 5);
@@ -125,10 +125,10 @@ Deno.test("a receiver that hangs is given up after the time for it, and tried ag
   const hang = Promise.withResolvers<number>();
   await using receiver = new Receiver((_, count) => count <= 2 ? hang.promise : 204);
   await using boat = await opened({ urls: [receiver.url], timeoutMs: 250 });
-  boat.look(BAD);
-  await eventually("trouble", () => boat.alerts.figures.failed > 0);
+  boat.evaluate(BAD);
+  await eventually("problem", () => boat.alerts.figures.failed > 0);
   const health = boat.alerts.health();
-  assert.match(health.status === "degraded" ? health.message : "", /: no answer within 0\.25 s; 1 wait$/);
+  assert.match(health.status === "degraded" ? health.message : "", /: no answer within 0\.25 s; 1 queued$/);
   await eventually("the alert", () => boat.alerts.figures.sent === 1);
   hang.resolve(500);
 });
@@ -136,12 +136,12 @@ Deno.test("a receiver that hangs is given up after the time for it, and tried ag
 Deno.test("a receiver that is down gets everything in order when it comes back", NET, async () => {
   using held = HeldPort.take();
   await using boat = await opened({ urls: [`http://127.0.0.1:${held.port}/hook`] });
-  for (const status of ["degraded", "unhealthy", "ok", "unhealthy", "ok"] as const) boat.look({ disk: { status } });
+  for (const status of ["degraded", "unhealthy", "ok", "unhealthy", "ok"] as const) boat.evaluate({ disk: { status } });
   await eventually("several tries", () => boat.alerts.figures.failed > 3);
   const health = boat.alerts.health();
   assert.match(
     health.status === "degraded" ? health.message : "",
-    /^not delivered to http:\/\/127\.0\.0\.1:\d+: .*refused.*; 5 wait$/,
+    /^not delivered to http:\/\/127\.0\.0\.1:\d+: .*refused.*; 5 queued$/,
   );
   await using back = new Receiver(undefined, held.port);
   await eventually("all alerts", () => back.accepted.length === 5);
@@ -162,11 +162,11 @@ Deno.test("an alert that is refused, or sent elsewhere, does not hold up others 
     return { journal_unhealthy: 400, tls_degraded: 302 }[alert.type] ?? 204;
   });
   await using boat = await opened({ urls: [receiver.url] });
-  boat.look({ ...WORSE, tls: { status: "degraded" } });
+  boat.evaluate({ ...WORSE, tls: { status: "degraded" } });
   await eventually("the other alert", () => receiver.accepted.length === 1);
   await eventually("more tries", () => receiver.tries.length > 6);
   const health = boat.alerts.health();
-  assert.match(health.status === "degraded" ? health.message : "", /: the answer is (400|302); 2 wait$/);
+  assert.match(health.status === "degraded" ? health.message : "", /: the response is (400|302); 2 queued$/);
   isMended = true;
   await eventually("all", () => receiver.accepted.length === 3);
   assert.deepEqual(receiver.types.sort(), ["journal_unhealthy", "mqtt_degraded", "tls_degraded"]);
@@ -176,7 +176,7 @@ Deno.test("each receiver gets everything, whatever becomes of the others", NET, 
   await using good = new Receiver();
   await using bad = new Receiver(() => 500);
   await using boat = await opened({ urls: [bad.url, good.url, good.url] });
-  boat.look(WORSE);
+  boat.evaluate(WORSE);
   await eventually("both alerts at the good one", () => boat.alerts.figures.sent === 2);
   await eventually("tries at the bad one", () => bad.tries.length > 2);
   assert.deepEqual([good.accepted.length, boat.alerts.figures.sent, boat.alerts.figures.waiting], [2, 2, 2]);
@@ -186,7 +186,7 @@ Deno.test("what there was no room for is counted, and told with the next alert",
   let isUp = false;
   await using receiver = new Receiver(() => isUp ? 204 : 500);
   await using boat = await opened({ urls: [receiver.url], maxAlerts: 4 });
-  for (let i = 0; i < 10; i++) boat.look({ disk: { status: i % 2 === 0 ? "degraded" : "ok" } });
+  for (let i = 0; i < 10; i++) boat.evaluate({ disk: { status: i % 2 === 0 ? "degraded" : "ok" } });
   assert.equal(boat.alerts.figures.dropped, 6);
   isUp = true;
   await eventually("the rest", () => receiver.accepted.length === 4);
@@ -209,7 +209,7 @@ Deno.test(
       await using receiver = new Receiver(() => isUp ? 204 : 503);
       {
         await using boat = await opened({ urls: [receiver.url], secret: "s3cret" }, { file: file() });
-        boat.look(WORSE);
+        boat.evaluate(WORSE);
         await eventually("a try", () => boat.alerts.figures.failed > 0);
       }
       const text = await Deno.readTextFile(`${folder}/${ALERT_FILE}`);
@@ -221,11 +221,11 @@ Deno.test(
         await using boat = await opened({ urls: [receiver.url] }, { file: file() });
         await eventually("both alerts", () => receiver.accepted.length === 2);
         assert.equal(receiver.accepted[0]!.body, first.body);
-        boat.look(BAD);
+        boat.evaluate(BAD);
         await eventually("the third", () => boat.alerts.figures.sent === 3);
       }
       await using boat = await opened({ urls: [receiver.url] }, { file: file() });
-      boat.look(BAD);
+      boat.evaluate(BAD);
       await pause(50);
       assert.deepEqual(receiver.types, ["journal_unhealthy", "mqtt_degraded", "mqtt_recovered"]);
     });
@@ -241,13 +241,13 @@ Deno.test(
     const file = new MemoryFile();
     {
       await using boat = await opened({ urls: [receiver.url] }, { file });
-      boat.look(BAD);
+      boat.evaluate(BAD);
       await eventually("the request", () => receiver.tries.length === 1);
     }
     await using boat = await opened({ urls: [receiver.url] }, { file });
     await eventually("the alert", () => receiver.accepted.length === 1);
     assert.equal(receiver.tries[0]!.headers.get("idempotency-key"), receiver.accepted[0]!.alert.id);
-    boat.look(BAD);
+    boat.evaluate(BAD);
     hang.resolve(500);
   },
 );
@@ -257,7 +257,7 @@ Deno.test("an answer that comes while stopping counts", NET, async () => {
   await using receiver = new Receiver(() => late.promise);
   const file = new MemoryFile();
   const boat = await opened({ urls: [receiver.url] }, { file });
-  boat.look(WORSE);
+  boat.evaluate(WORSE);
   await eventually("the request", () => receiver.tries.length === 1);
   const stopped = boat.alerts.stop();
   late.resolve(204);
@@ -288,12 +288,12 @@ Deno.test("alerts that are not written down degrade health until they are", NET,
   const file = new MemoryFile();
   await using boat = await opened({}, { file });
   file.fails = true;
-  boat.look(BAD);
+  boat.evaluate(BAD);
   const health = await eventually("the failure", () => {
     const now = boat.alerts.health();
     return now.status === "degraded" && now;
   });
-  assert.match(health.message, /^not written down: Cannot write "sessions\.json": full$/);
+  assert.match(health.message, /^not stored: Cannot write "sessions\.json": full$/);
   file.fails = false;
 });
 
@@ -302,11 +302,11 @@ Deno.test("receivers that are not set any more lose what waited for them, and a 
   const lines: string[] = [];
   {
     await using boat = await opened({ urls: ["http://127.0.0.1:1/secret"] }, { file });
-    boat.look(WORSE);
+    boat.evaluate(WORSE);
   }
   const log = new Logger({ write: (line) => lines.push(line) });
   await using _ = await opened({}, { file, log });
-  assert.match(lines.join(), /alerts dropped: their receiver is not set any more alerts=2$/);
+  assert.match(lines.join(), /alerts dropped: their receiver is no longer configured alerts=2$/);
 });
 
 Deno.test("without a receiver alerts are lines of the log, and secrets never are", NET, async () => {
@@ -319,7 +319,7 @@ Deno.test("without a receiver alerts are lines of the log, and secrets never are
   ];
   {
     await using boat = await opened({ urls, secret: "sesame" }, { log });
-    boat.look(BAD);
+    boat.evaluate(BAD);
     await eventually("tries at all", () => lines.filter((line) => line.includes("not delivered")).length === 3);
     lines.push(JSON.stringify(boat.alerts.health()));
   }
@@ -335,10 +335,10 @@ Deno.test("rules may change while alerts are made", NET, async () => {
   const lines: string[] = [];
   const log = new Logger({ write: (line) => lines.push(line) });
   await using boat = await opened({ dedupWindowMs: 300_000 }, { log });
-  boat.look(BAD);
-  boat.look({});
+  boat.evaluate(BAD);
+  boat.evaluate({});
   assert.equal(lines.length, 1);
   boat.alerts.reload({ dedupWindowMs: 0 });
-  boat.look({});
+  boat.evaluate({});
   assert.match(lines[1] ?? "", /INFO {2}alert type=journal_recovered/);
 });

@@ -44,7 +44,7 @@ class Watched {
       for (const [index, last] of this.#lastFrames.entries()) {
         if (this.talking[index]) Object.assign(last, { monoMs: this.nowMs - 10, timeUs: START_US + this.nowMs * 1000 });
       }
-      this.alerts.push(...this.watch.look(this.facts(), this.nowMs));
+      this.alerts.push(...this.watch.evaluate(this.facts(), this.nowMs));
       while (from + told.length < this.alerts.length) {
         const { subject, type } = this.alerts[from + told.length]!;
         told.push(`${this.nowMs / 1000} ${subject} ${type}`);
@@ -104,7 +104,7 @@ Deno.test("a bus that is down or bus-off is told as that, and not as silent; sil
   assert.equal(boat.alerts[0]?.summary, "can0 is down: the interface is switched off");
   assert.equal(boat.alerts[0]?.severity, "critical");
   boat.state({ type: "missing", message: "gone" });
-  assert.deepEqual(boat.pass(500), [], "still the same trouble");
+  assert.deepEqual(boat.pass(500), [], "still the same problem");
   boat.state({ type: "up", controller: "bus-off" });
   assert.deepEqual(boat.pass(500), ["1011 bus:can0:link bus_up", "1011 bus:can0:controller bus_off"]);
   boat.state({ type: "up", controller: "error-active" });
@@ -237,7 +237,7 @@ Deno.test("replication is disconnected without a connection alone, and reconnect
 
 Deno.test("a start whose first try is under way does not tell that replication is there again", () => {
   const told = [{ subject: "component:replication", key: "disconnected" }];
-  const boat = new Watched(new AlertWatch({ buses: ["can0", "can1"], rules: RULES, told }));
+  const boat = new Watched(new AlertWatch({ buses: ["can0", "can1"], rules: RULES, reported: told }));
   boat.replication = { connected: false };
   boat.components = { replication: { status: "ok" } };
   assert.deepEqual(boat.pass(5), []);
@@ -252,7 +252,7 @@ Deno.test("a long message is cut", () => {
   assert.equal(String(boat.alerts[0]?.details.message).length, 501);
 });
 
-Deno.test("after a restart the trouble that goes on is not told again, and what is well by now is", () => {
+Deno.test("after a restart the problem that goes on is not told again, and what is well by now is", () => {
   const before = new Watched();
   before.claims(1, 1n);
   before.components = { journal: { status: "unhealthy" }, mqtt: { status: "degraded" } };
@@ -263,14 +263,14 @@ Deno.test("after a restart the trouble that goes on is not told again, and what 
   before.claims(254, 1n);
   before.pass(100);
   assert.equal(before.alerts.length, 4);
-  const told = before.watch.told;
+  const told = before.watch.reported;
   assert.deepEqual(told.map(({ subject }) => subject).sort(), [
     "bus:can0:silence",
     "component:journal",
     "component:mqtt",
     "device:can0:0x0000000000000001",
   ]);
-  const after = new Watched(new AlertWatch({ buses: ["can0", "can1"], rules: RULES, told }));
+  const after = new Watched(new AlertWatch({ buses: ["can0", "can1"], rules: RULES, reported: told }));
   after.components = before.components;
   after.talking[0] = false;
   assert.deepEqual(after.pass(30), []);

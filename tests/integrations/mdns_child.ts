@@ -19,7 +19,7 @@ if (action === "find") {
     version: "1.2.3",
     log: new Logger(),
     retry: { firstMs: 200, capMs: 200 },
-    lookMs: 100,
+    networkCheckMs: 100,
   });
   let told = "";
   const tell = () => {

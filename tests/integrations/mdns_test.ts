@@ -11,7 +11,7 @@ import { Random } from "../support/random.ts";
 
 const NEEDS = needs({ permissions: ["net", "sys"] });
 const LOOPBACK = "127.0.0.1";
-const FAST = { retry: { firstMs: 20, capMs: 20 }, lookMs: 20 };
+const FAST = { retry: { firstMs: 20, capMs: 20 }, networkCheckMs: 20 };
 
 /** A network of the test's own: the machine alone, and a port that nobody else has. */
 class Sea implements AsyncDisposable {

@@ -29,7 +29,7 @@ function houseOf({ isSlow = false }: { isSlow?: boolean } = {}) {
   const round = () => {
     said = [];
     clock.advance(1000);
-    house.round();
+    house.publish();
     return said;
   };
   const values = () =>
@@ -89,7 +89,7 @@ Deno.test("each thing is described once a connection, retained, with the state a
   });
   say(128267, "00d20400000000ff");
   assert.deepEqual(described(), []);
-  house.up();
+  house.connected();
   say(128267, "00d20400000000ff");
   assert.equal(described().length, 1);
 });
@@ -126,7 +126,7 @@ Deno.test("while the connection does not take what was published, nothing more i
   assert.equal(round().length, 2);
   say(128267, "00d20400000000ff");
   assert.equal(round().length, 0);
-  house.up();
+  house.connected();
   assert.equal(round().length, 2);
 });
 

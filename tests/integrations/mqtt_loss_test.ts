@@ -51,6 +51,12 @@ function assertTold(head: number, { received, notices }: ReturnType<typeof accou
   }
 }
 
+/** Without acknowledgements a notice that was read may be told once more, as part of a longer one. */
+function assertCount(told: number, { dropped, qos }: { dropped: number; qos: MqttQos }): void {
+  if (qos === 0) assert.ok(told >= dropped, `${told} of ${dropped} were told`);
+  else assert.equal(told, dropped);
+}
+
 for (const qos of [0, 1] as const) {
   Deno.test(
     `a broker killed and started again at QoS ${qos}: each frame came or was told as dropped, no stream noticed`,
@@ -72,7 +78,7 @@ for (const qos of [0, 1] as const) {
         await first.kill();
         gate.mode = "shut";
         await eventually("drops", () => boat.bridge.counters.dropped > 600);
-        assert.equal(boat.isUp, false);
+        await eventually("the loss of the connection", () => !boat.isUp);
         await using second = await Mosquitto.start(folder, { port });
         await using after = await MqttSubscriber.of(second);
         gate.mode = "open";
@@ -83,7 +89,7 @@ for (const qos of [0, 1] as const) {
         await eventually("the newest frame", () => accountOf([after]).received.has(head));
         const account = accountOf([before, after]);
         assertTold(head, account);
-        assert.equal(account.told, boat.bridge.counters.dropped);
+        assertCount(account.told, { dropped: boat.bridge.counters.dropped, qos });
         const missing = head - account.received.size;
         // Without acknowledgements, what was last sent may have come or not: it is told as dropped.
         if (qos === 0) assert.ok(missing <= account.told && missing > 0);
@@ -150,7 +156,7 @@ Deno.test(
           await pause(1);
         }
         await eventually("the end of patience", () => !boat.isUp);
-        assert.match(boat.reason, /Keepalive timeout$/);
+        await eventually("why", () => boat.log.some((line) => line.includes("Keepalive timeout")));
         await eventually("further tries", () => boat.reason.endsWith("connack timeout"));
         assert.ok(boat.bridge.waiting <= 128);
         gate.mode = "open";
@@ -159,8 +165,9 @@ Deno.test(
         const seqs = () => subscriber.on(`${topicPrefix}/frames`).map((text): number => JSON.parse(text).seq);
         await eventually("the newest frame", () => seqs().includes(1001));
         const told = subscriber.on(`${topicPrefix}/dropped`).map((text): DroppedFrames => JSON.parse(text));
-        assert.equal(new Set(seqs()).size + told.reduce((sum, { count }) => sum + count, 0), 1001);
-        assert.equal(told.reduce((sum, { count }) => sum + count, 0), boat.bridge.counters.dropped);
+        const count = told.reduce((sum, each) => sum + each.count, 0);
+        assertCount(new Set(seqs()).size + count, { dropped: 1001, qos });
+        assertCount(count, { dropped: boat.bridge.counters.dropped, qos });
       }
     }),
 );
@@ -172,7 +179,7 @@ Deno.test(
     await using gate = await Gate.to(1);
     gate.mode = "silent";
     const boat = await TestBridge.start({ url: gate.url, connectTimeoutMs: 50 });
-    assert.match(boat.reason, /: has not answered yet$/);
+    assert.match(boat.reason, /: (?:has not answered yet|connack timeout)$/);
     boat.say(1000);
     await eventually("several tries", () => gate.connections > 3);
     assert.match(boat.reason, /: connack timeout$/);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Broker } from "../../src/broker/mod.ts";
-import { type MqttItem, MqttQueue } from "../../src/integrations/mqtt/queue.ts";
+import { type MqttItem, MqttQueue, MqttUnconfirmed } from "../../src/integrations/mqtt/queue.ts";
 import { message } from "../support/messages.ts";
 import { Random } from "../support/random.ts";
 
@@ -32,7 +32,7 @@ const told = (from_seq: number, to_seq: number, count: number): MqttItem => {
   return { kind: "dropped", dropped: { from_seq, to_seq, count } };
 };
 
-Deno.test("what an MQTT queue drops is told between the frames before and after it", () => {
+Deno.test("frames dropped by an MQTT queue are reported between the frames before and after them", () => {
   const { queue, publish, takeAll } = queueOf({ capacity: 4 });
   publish(6);
   assert.deepEqual(queue.next(), frame(1));
@@ -41,14 +41,14 @@ Deno.test("what an MQTT queue drops is told between the frames before and after 
   assert.equal(queue.dropped, 4);
 });
 
-Deno.test("what an MQTT queue lost on its way is told before anything that waits, and only counted once", () => {
+Deno.test("frames that an MQTT queue lost are reported before any queued frame, and counted once", () => {
   const { queue, publish } = queueOf();
   publish(3);
   assert.deepEqual(queue.next(), frame(1));
-  queue.lose({ from_seq: 1, to_seq: 1, count: 1 });
+  queue.addLost({ from_seq: 1, to_seq: 1, count: 1 });
   const notice = queue.next();
   assert.deepEqual(notice, told(1, 1, 1));
-  queue.tell({ from_seq: 1, to_seq: 1, count: 1 });
+  queue.report({ from_seq: 1, to_seq: 1, count: 1 });
   assert.deepEqual(queue.next(), notice);
   assert.deepEqual(queue.next(), frame(2));
   assert.equal(queue.dropped, 1);
@@ -113,4 +113,41 @@ Deno.test("frames that waited until the ring had let them go are told as dropped
   publish(2);
   assert.deepEqual(takeAll(), [told(69, 72, 4), frame(173), frame(174)]);
   assert.equal(queue.dropped, 68);
+});
+
+const send = (unconfirmed: MqttUnconfirmed, ...seqs: number[]) =>
+  seqs.forEach((seq) => unconfirmed.sent({ kind: "frame", seq, messages: {} }));
+
+Deno.test("the answer to a ping confirms what was sent before the ping, and nothing later", () => {
+  const unconfirmed = new MqttUnconfirmed();
+  send(unconfirmed, 1, 2, 3);
+  unconfirmed.ping();
+  send(unconfirmed, 4, 6);
+  unconfirmed.pong();
+  assert.deepEqual(unconfirmed.take().frames, { from_seq: 4, to_seq: 6, count: 2 });
+  assert.equal(unconfirmed.take().frames, undefined);
+});
+
+Deno.test("without an answer everything that was sent may be lost, notices apart from frames", () => {
+  const unconfirmed = new MqttUnconfirmed();
+  send(unconfirmed, 1, 2);
+  unconfirmed.ping();
+  unconfirmed.sent({ kind: "dropped", dropped: { from_seq: 3, to_seq: 5, count: 3 } });
+  send(unconfirmed, 6);
+  assert.deepEqual(unconfirmed.take(), {
+    frames: { from_seq: 1, to_seq: 6, count: 3 },
+    notices: { from_seq: 3, to_seq: 5, count: 3 },
+  });
+});
+
+Deno.test("a ping is needed when something is unconfirmed and no other ping is unanswered", () => {
+  const unconfirmed = new MqttUnconfirmed();
+  assert.equal(unconfirmed.needsPing, false);
+  send(unconfirmed, 1);
+  assert.equal(unconfirmed.needsPing, true);
+  unconfirmed.ping();
+  send(unconfirmed, 2);
+  assert.equal(unconfirmed.needsPing, false);
+  unconfirmed.pong();
+  assert.equal(unconfirmed.needsPing, true);
 });

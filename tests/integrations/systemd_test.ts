@@ -109,7 +109,7 @@ Deno.test("a socket that nobody listens on is told once, and harms nothing", NEE
     await systemd.status("y");
     await systemd.stopping();
     assert.equal(lines.length, 1, lines.join("\n"));
-    assert.match(lines[0]!, /WARN .*cannot tell systemd .*READY=1/);
+    assert.match(lines[0]!, /WARN .*systemd notification failed .*READY=1/);
   });
 });
 

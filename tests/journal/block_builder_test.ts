@@ -31,7 +31,7 @@ const NOTES: BlockMetadata = {
   gap: { firstMissing: 5, reason: "disk" },
 };
 
-function begun(options: { devices?: BlockDevice[]; notes?: BlockMetadata; blockBytes?: number } = {}): BlockBuilder {
+function begun(options: { devices?: BlockDevice[]; metadata?: BlockMetadata; blockBytes?: number } = {}): BlockBuilder {
   const builder = new BlockBuilder({ blockBytes: options.blockBytes ?? BLOCK_BYTES });
   builder.begin(options);
   return builder;
@@ -69,7 +69,7 @@ Deno.test("block builder: times that go back by up to a minute are kept to the m
 });
 
 Deno.test("block builder: a copy is the block so far, and the block goes on", () => {
-  const builder = begun({ devices: [device(1)], notes: NOTES });
+  const builder = begun({ devices: [device(1)], metadata: NOTES });
   assert.equal(read(builder.copy()).frameCount, 0);
   builder.append(1, message());
   const copy = builder.copy();
@@ -92,7 +92,7 @@ Deno.test("block builder: a block belongs to who finished it", () => {
 Deno.test("block builder: what cannot be used or stored is refused", () => {
   const builder = new BlockBuilder({ blockBytes: BLOCK_BYTES });
   for (const use of [() => builder.finish(), () => builder.copy(), () => builder.append(1, message())]) {
-    assert.throws(use, /has not begun/);
+    assert.throws(use, /before begin/);
   }
   builder.begin();
   assert.throws(() => builder.append(1, message({ bus: 4 })), RangeError);
@@ -101,8 +101,8 @@ Deno.test("block builder: what cannot be used or stored is refused", () => {
   assert.throws(() => builder.append(-1, message()), RangeError);
   assert.throws(() => builder.append(NaN, message()), RangeError);
   assert.equal(builder.frames, 0);
-  assert.throws(() => builder.begin({ notes: { epoch: new Uint8Array(15) } }), RangeError);
-  assert.throws(() => builder.begin({ notes: { buses: ["a", "b", "c", "d", "e"] } }), RangeError);
+  assert.throws(() => builder.begin({ metadata: { epoch: new Uint8Array(15) } }), RangeError);
+  assert.throws(() => builder.begin({ metadata: { buses: ["a", "b", "c", "d", "e"] } }), RangeError);
   for (const blockBytes of [0, 2048, 5000, 2 ** 25]) assert.throws(() => new BlockBuilder({ blockBytes }), RangeError);
 });
 
@@ -129,8 +129,8 @@ Deno.test("block builder: an address claim inside the block becomes an entry wit
 });
 
 Deno.test("block builder: blocks are filled to the last frame that fits", () => {
-  for (const [devices, notes] of [[[], {}], [[device(1), device(2)], NOTES]] as [BlockDevice[], BlockMetadata][]) {
-    const builder = begun({ devices, notes });
+  for (const [devices, metadata] of [[[], {}], [[device(1), device(2)], NOTES]] as [BlockDevice[], BlockMetadata][]) {
+    const builder = begun({ devices, metadata });
     let seq = 1;
     while (builder.append(seq, message({ timeUs: START_US })) === "added") seq++;
     const block = builder.copy();
@@ -151,7 +151,7 @@ Deno.test("block builder: claims never take more room than was kept for them, wh
   const product = { productCode: 1, modelId: long, softwareVersion: long, modelVersion: long, modelSerial: long };
   for (const blockBytes of [4096, 262_144]) {
     const builder = new BlockBuilder({ blockBytes, productOf: () => product });
-    builder.begin({ devices: [device(1, { modelId: long })], notes: NOTES });
+    builder.begin({ devices: [device(1, { modelId: long })], metadata: NOTES });
     let seq = 1;
     while (builder.append(seq, claim(5n, { src: seq % 250, bus: 3 })) === "added") seq++;
     const block = read(builder.finish());
@@ -159,14 +159,14 @@ Deno.test("block builder: claims never take more room than was kept for them, wh
     assert.equal(block.devices.length, seq);
     assert.ok(seq > 5);
     assert.ok(long.startsWith(block.devices.at(-1)!.modelId) && block.devices.at(-1)!.modelId.length > 20);
-    assert.deepEqual(block.notes, NOTES);
+    assert.deepEqual(block.metadata, NOTES);
   }
 });
 
 Deno.test("block builder: the longest message fits into the smallest block, however many devices there are", () => {
   const devices = Array.from({ length: 1000 }, (_, i) => device(i % 254, { bus: i % 4, modelId: "M".repeat(255) }));
   for (const blockBytes of [4096, 8192, 262_144]) {
-    const builder = begun({ blockBytes, devices, notes: { ...NOTES, buses: Array(4).fill("n".repeat(300)) } });
+    const builder = begun({ blockBytes, devices, metadata: { ...NOTES, buses: Array(4).fill("n".repeat(300)) } });
     assert.equal(builder.append(1, message({ pgn: 60928, data: LONGEST })), "added");
     const block = read(builder.finish());
     assert.deepEqual(block.devices.at(-1)!.activeFrom, 0);

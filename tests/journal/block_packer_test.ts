@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { BlockPacker } from "../../src/journal/block/packer.ts";
+import { BlockPacker, type PackThread, PackWorker } from "../../src/journal/block/packer.ts";
 import { compress, compressSmall, decompress } from "../../src/journal/mod.ts";
-import { type PackThread, PackWorker } from "../../src/journal/block/pack_thread.ts";
 import { pause } from "../support/eventually.ts";
 import { HeldThread } from "../support/held_thread.ts";
 import { keptLog } from "../support/journal_run.ts";

@@ -10,7 +10,7 @@ function setup(): {
   const clock = new FakeClock();
   const durable = new Durability(() => clock.monoMs());
   const take = (from: number, to: number, epochWord = 1) => {
-    for (let seq = from; seq <= to; seq++) durable.take(epochWord, seq);
+    for (let seq = from; seq <= to; seq++) durable.noteAppended(epochWord, seq);
   };
   return { clock, durable, take };
 }
@@ -25,9 +25,9 @@ Deno.test("the oldest frame that no sync covers counts, whatever comes after it"
   durable.startSpan();
   clock.advance(100);
   take(21, 30);
-  durable.note({ epochWord: 1, seq: 20 });
+  durable.noteDurable({ epochWord: 1, seq: 20 });
   assert.equal(durable.unsyncedSinceMs, 200);
-  durable.note({ epochWord: 1, seq: 30 });
+  durable.noteDurable({ epochWord: 1, seq: 30 });
   assert.equal(durable.unsyncedSinceMs, undefined);
 });
 
@@ -37,9 +37,9 @@ Deno.test("a sync of a part leaves the rest as old as it was, and a sync without
   for (let sync = 0; sync < 3; sync++) durable.startSpan();
   clock.advance(50);
   take(11, 12);
-  durable.note({ epochWord: 1, seq: 5 });
+  durable.noteDurable({ epochWord: 1, seq: 5 });
   assert.equal(durable.unsyncedSinceMs, 0);
-  durable.note({ epochWord: 1, seq: 12 });
+  durable.noteDurable({ epochWord: 1, seq: 12 });
   assert.equal(durable.unsyncedSinceMs, undefined);
 });
 
@@ -48,9 +48,9 @@ Deno.test("numbers that begin again are frames of their own", () => {
   take(500, 600);
   clock.advance(10);
   take(1, 5, 2);
-  durable.note({ epochWord: 1, seq: 600 });
+  durable.noteDurable({ epochWord: 1, seq: 600 });
   assert.equal(durable.unsyncedSinceMs, 10);
-  durable.note({ epochWord: 2, seq: 5 });
+  durable.noteDurable({ epochWord: 2, seq: 5 });
   assert.equal(durable.unsyncedSinceMs, undefined);
 });
 
@@ -62,8 +62,8 @@ Deno.test("a disk that hangs for days costs no memory, and the age stays that of
     clock.advance(1000);
   }
   assert.equal(durable.unsyncedSinceMs, 0);
-  durable.note({ epochWord: 1, seq: 99_999 });
+  durable.noteDurable({ epochWord: 1, seq: 99_999 });
   assert.notEqual(durable.unsyncedSinceMs, undefined, "one is left");
-  durable.note({ epochWord: 1, seq: 100_000 });
+  durable.noteDurable({ epochWord: 1, seq: 100_000 });
   assert.equal(durable.unsyncedSinceMs, undefined);
 });

@@ -189,7 +189,7 @@ Deno.test("what is no journal is warned of once and passed over", DISK, () =>
       "huge.lpj": new Uint8Array([...header, ...new Uint8Array(5000).fill(0xff)]),
     };
     for (const [name, bytes] of Object.entries(bad)) Deno.writeFileSync(`${folder}/${name}`, bytes);
-    Deno.writeTextFileSync(`${folder}/notes.txt`, "not looked at");
+    Deno.writeTextFileSync(`${folder}/metadata.txt`, "not looked at");
     Deno.mkdirSync(`${folder}/folder.lpj`);
     const { log, warnings } = keepWarnings();
     const index = await JournalIndex.open(folder, { log });

@@ -11,7 +11,7 @@ const DISK = needs({ permissions: ["read", "write"] });
 const EPOCH_WORD = 0x07070707;
 
 Deno.test(
-  "places are complete unless the disk does not give a file that may have some of them",
+  "locations are complete unless the disk does not give a file that may have some of them",
   DISK,
   () =>
     inFolder(async (folder) => {
@@ -24,7 +24,7 @@ Deno.test(
       }
       const index = await JournalIndex.open(folder, { log: silentLogger });
       const isComplete = async (fromSeq: number) => {
-        return (await index.places({ fromSeq, epochWord: EPOCH_WORD })).isComplete;
+        return (await index.locations({ fromSeq, epochWord: EPOCH_WORD })).isComplete;
       };
       const path = index.files[0]!.path;
       await Deno.rename(path, `${path}.away`);
@@ -50,22 +50,22 @@ Deno.test(
         await using journal = await TestJournal.open(directory);
         journal.append(1, Array.from({ length: 100 }, (_, i) => message({ monoMs: i })));
       }
-      let isAway = false;
-      const isAwayNow = () => Promise.resolve(isAway);
-      const index = await JournalIndex.open(directory, { log: silentLogger, isAway: isAwayNow });
+      let isUnmounted = false;
+      const isAwayNow = () => Promise.resolve(isUnmounted);
+      const index = await JournalIndex.open(directory, { log: silentLogger, isUnmounted: isAwayNow });
       const count = async () => {
         let frames = 0;
         for await (const block of index.blocks({})) frames += block.frameCount;
         return frames;
       };
       const range = { fromSeq: 1, epochWord: EPOCH_WORD };
-      const { places } = await index.places(range);
+      const { locations } = await index.locations(range);
       const epoch = Uint8Array.from({ length: 16 }, () => 7);
       const holes = new Ranges([{ start: 1, end: 101 }]);
       using archive = await BoatArchive.open({ journal: { index, oldestSeq: 1 }, epoch, head: 100, holes });
       const block = archive.find({ start: 1, end: 101 })!;
 
-      isAway = true;
+      isUnmounted = true;
       await Deno.rename(directory, `${directory}.away`);
       await Deno.mkdir(directory);
       assert.equal(await count(), 0);
@@ -73,12 +73,12 @@ Deno.test(
       assert.match(index.damage.join(), /^journal file "\S+" cannot be read$/);
       await assert.rejects(archive.read(block), Deno.errors.NotFound, "the cloud is not told that it is gone");
 
-      isAway = false;
+      isUnmounted = false;
       await Deno.remove(directory);
       await Deno.rename(`${directory}.away`, directory);
       await index.rescan();
       assert.deepEqual([index.damage, await count()], [[], 100]);
-      assert.deepEqual((await index.places(range)).places, places);
+      assert.deepEqual((await index.locations(range)).locations, locations);
       assert.equal((await archive.read(block)).kind, "block");
 
       await Deno.remove(directory, { recursive: true });

@@ -49,7 +49,7 @@ test("a full disk is told, frames are counted, and recording goes on with the ga
     await writer.close();
     const { frames, blocks } = readJournal(disk);
     assert.deepEqual(frames, [...wantedRange(1, kept), ...wantedRange(seq + 1, seq + 100)]);
-    assert.deepEqual(blocks.at(-1)?.notes.gap, { firstMissing: kept + 1, reason: "disk" });
+    assert.deepEqual(blocks.at(-1)?.metadata.gap, { firstMissing: kept + 1, reason: "disk" });
     for (const told of ["journal cannot be written", "frames are not recorded", "recording again"]) {
       assert.equal(lines.filter((line) => line.includes(told)).length, 1, told);
     }

@@ -16,7 +16,7 @@ import {
 } from "../support/journal_run.ts";
 import { framesOf } from "../support/journal_files.ts";
 import { START_US } from "../support/messages.ts";
-import { needs } from "../support/needs.ts";
+import { needs, rounds } from "../support/needs.ts";
 import { Random } from "../support/random.ts";
 
 const FILES = needs({ permissions: ["read", "write"] });
@@ -34,7 +34,7 @@ for (const compression of ["none", "zstd"] as const) {
     const { frames, indexed, blocks } = readJournal(folder);
     assert.deepEqual(frames, wantedRange(1, 3000));
     assert.deepEqual(indexed, [compression === "zstd"]);
-    assert.ok(blocks.every(({ notes }) => notes.buses?.join() === "can0,can1" && notes.gap === undefined));
+    assert.ok(blocks.every(({ metadata }) => metadata.buses?.join() === "can0,can1" && metadata.gap === undefined));
     assert.deepEqual(ended, [`${folder}/${journalFiles(folder)[0]}`]);
     assert.deepEqual(writer.state, { kind: "closed" });
     assert.deepEqual([...Deno.readDirSync(folder)].length, 1);
@@ -50,7 +50,7 @@ test("a gap in the numbers ends the block, and the next one tells it, sealed bef
   appendRange(writer, 140, 150);
   await writer.close();
   const { blocks } = readJournal(folder);
-  assert.deepEqual(blocks.map(({ firstSeq, notes }) => [firstSeq, notes.gap]), [
+  assert.deepEqual(blocks.map(({ firstSeq, metadata }) => [firstSeq, metadata.gap]), [
     [100, { firstMissing: 50, reason: "restart" }],
     [120, { firstMissing: 111, reason: "source" }],
     [140, { firstMissing: 131, reason: "source" }],
@@ -118,7 +118,7 @@ test("sync resolves when the frames are on disk, in a tail or a block", async (f
   const { writer } = makeWriter(folder);
   let seq = 0;
   const random = new Random(5);
-  for (let round = 0; round < 40; round++) {
+  for (let round = 0; round < rounds(40, 10); round++) {
     const from = seq + 1;
     seq += random.between(1, 300);
     appendRange(writer, from, seq);
@@ -179,7 +179,7 @@ test("a message that no block has room for is counted and told, and costs no oth
   await writer.close();
   const { blocks, frames } = readJournal(folder);
   assert.deepEqual(frames, [...wantedRange(2, 10), ...wantedRange(13, 20)]);
-  assert.deepEqual(blocks.map(({ notes }) => notes.gap), [
+  assert.deepEqual(blocks.map(({ metadata }) => metadata.gap), [
     { firstMissing: 1, reason: "disk" },
     { firstMissing: 11, reason: "disk" },
   ]);
@@ -208,7 +208,7 @@ test("a full backlog costs frames, which are counted, and the gap is recorded", 
   await writer.close();
   const { frames, blocks } = readJournal(folder);
   assert.deepEqual(frames, [...wantedRange(1, kept), ...wantedRange(20_001, 20_100)]);
-  assert.deepEqual(blocks.at(-1)?.notes.gap, { firstMissing: kept + 1, reason: "disk" });
+  assert.deepEqual(blocks.at(-1)?.metadata.gap, { firstMissing: kept + 1, reason: "disk" });
   assert.equal(lines.length, 1);
 });
 
@@ -255,7 +255,7 @@ test("closing while nothing can be written ends, counts the frames, and lies to 
 
 test("blocks that a recovery could not write go first", async (folder) => {
   const builder = new BlockBuilder({ blockBytes: 4096 });
-  builder.begin({ notes: {} });
+  builder.begin({ metadata: {} });
   for (let seq = 1; seq <= 9; seq++) builder.append(seq, frameOf(seq));
   const { firstSeq, lastSeq, firstTimeUs, latestTimeUs } = builder;
   const pending = [{ firstSeq, lastSeq, firstTimeUs, latestTimeUs, epochWord: 1, bytes: builder.finish() }];
@@ -298,5 +298,5 @@ test("frames lost right after a start that skipped numbers are told as lost", as
   writer.pause(false);
   appendRange(writer, 31, 40);
   await writer.close();
-  assert.deepEqual(readJournal(folder).blocks[0]?.notes.gap, { firstMissing: 21, reason: "disk" });
+  assert.deepEqual(readJournal(folder).blocks[0]?.metadata.gap, { firstMissing: 21, reason: "disk" });
 });

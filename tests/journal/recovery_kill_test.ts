@@ -75,7 +75,7 @@ Deno.test({
         assert.equal(journalFiles(directory).at(-1), last.newestFile);
         const { frames, blocks } = readJournal(directory);
         assert.deepEqual(frames, runs.flatMap(({ first, lastSeq }) => wantedRange(first, lastSeq)), `round ${round}`);
-        const gap = blocks.find(({ firstSeq }) => firstSeq >= first)?.notes.gap;
+        const gap = blocks.find(({ firstSeq }) => firstSeq >= first)?.metadata.gap;
         assert.deepEqual(gap, round === 0 ? undefined : { firstMissing: gapFrom, reason: "restart" });
         if (runs.length < 4) continue;
         // What is proved goes, so that a round does not cost more than the one before.

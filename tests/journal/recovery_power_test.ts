@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/base/mod.ts";
 import { compressSmall } from "../../src/journal/mod.ts";
-import type { PackThread } from "../../src/journal/block/pack_thread.ts";
+import type { PackThread } from "../../src/journal/block/packer.ts";
 import { recover } from "../../src/journal/wal/recovery.ts";
 import { pause } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";

@@ -14,7 +14,7 @@ import {
   readJournal,
   wantedRange,
 } from "../support/journal_run.ts";
-import { needs } from "../support/needs.ts";
+import { needs, rounds } from "../support/needs.ts";
 import { Random } from "../support/random.ts";
 
 const FILES = needs({ permissions: ["read", "write"] });
@@ -57,7 +57,7 @@ async function recoverAndGoOn(directory: string): Promise<{ found: Recovered; li
   await writer.close();
   const { frames, blocks } = readJournal(directory);
   assert.deepEqual(frames.slice(-21), wantedRange(first, first + 20));
-  assert.deepEqual(blocks.at(-1)?.notes.gap, gap);
+  assert.deepEqual(blocks.at(-1)?.metadata.gap, gap);
   assert.equal(frames.at(-22)?.seq ?? 0, lastSeq);
   return { found, lines };
 }
@@ -88,7 +88,7 @@ for (const compression of ["none", "zstd"] as const) {
     assert.deepEqual(found.epoch, EPOCH);
     assert.equal(lines.length, 1);
     assert.deepEqual(readJournal(`${folder}/cut`).frames.slice(0, 700), wantedRange(1, 700));
-    assert.ok(readJournal(`${folder}/cut`).blocks.every(({ notes }) => notes.buses?.length === 2));
+    assert.ok(readJournal(`${folder}/cut`).blocks.every(({ metadata }) => metadata.buses?.length === 2));
   });
 
   test(`a file cut at any byte of its last two blocks gives all that is whole, ${compression}`, async (folder) => {
@@ -97,7 +97,7 @@ for (const compression of ["none", "zstd"] as const) {
     const bytes = content.get(name) ?? new Uint8Array(0);
     const stored = compression === "none" ? 4096 : bytes.length / 5;
     const random = new Random(21);
-    const ends = Array.from({ length: 60 }, () => bytes.length - random.int(Math.floor(2 * stored)));
+    const ends = Array.from({ length: rounds(60, 20) }, () => bytes.length - random.int(Math.floor(2 * stored)));
     for (const [round, end] of [bytes.length - 1, ...ends].entries()) {
       const directory = `${folder}/${round}`;
       await lay(directory, new Map([...content, [name, bytes.slice(0, end)]]));
@@ -121,7 +121,7 @@ test("a tail cut at any byte gives its whole frames, exactly once and in order",
   for (const name of WAL_NAMES) {
     const bytes = content.get(name) ?? new Uint8Array(0);
     assert.ok(bytes.length > 1000);
-    for (let round = 0; round < 40; round++) {
+    for (let round = 0; round < rounds(40, 15); round++) {
       const directory = `${folder}/${name}-${round}`;
       await lay(directory, new Map([...content, [name, bytes.slice(0, random.int(bytes.length))]]));
       const { found } = await recoverAndGoOn(directory);
@@ -156,7 +156,7 @@ test("a damaged block costs its own frames and none behind it, open or closed", 
   for (const [kind, content] of Object.entries({ open, closed })) {
     const bytes = content.get(name) ?? new Uint8Array(0);
     const whole = (await indexOf(bytes)).blocks.length;
-    for (let round = 0; round < 60; round++) {
+    for (let round = 0; round < rounds(60, 20); round++) {
       const directory = `${folder}/${kind}-${round}`;
       const damaged = bytes.slice();
       const from = 16 + random.int(bytes.length / 2);
@@ -201,7 +201,7 @@ test("frames of a new run that are in a tail alone are kept, though the files ar
   assert.deepEqual(found.epoch, epoch);
   const { frames, blocks } = readJournal(`${folder}/cut`);
   assert.deepEqual(frames, [...wantedRange(5000, 5500), ...wantedRange(1, 20)]);
-  assert.deepEqual(blocks.at(-1)?.notes.epoch, epoch);
+  assert.deepEqual(blocks.at(-1)?.metadata.epoch, epoch);
 });
 
 test("a tail of an old run, whose frames are in its files, gives nothing", async (folder) => {
@@ -244,7 +244,7 @@ test("foreign, empty, random and boastful files do no harm and stay", async (fol
   blocks.set(encodeFileHeader({ version: 2, blockBytes: 4096, compression: "zstd", epochWord: 1 }));
   for (let at = 100; at < blocks.length - 100; at += 90) blocks.set([0, 1, 0, 0, 0x28, 0xb5, 0x2f, 0xfd], at);
   const files: Record<string, Uint8Array> = {
-    "notes.txt": random.bytes(100),
+    "metadata.txt": random.bytes(100),
     "nmea2k-99991231T235959.999Z.lpj": random.bytes(50_000),
     "nmea2k-20260101T000000.000Z.lpj": boast,
     "nmea2k-20260101T000001.000Z.lpj": blocks,

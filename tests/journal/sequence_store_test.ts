@@ -118,7 +118,7 @@ Deno.test("a card that turned read-only is health first, then one new epoch, and
   }
   assert.equal(told.length, 1);
   assert.equal(statusOf(store), "volatile");
-  assert.equal(lines.filter((line) => line.includes("no sequence numbers can be reserved")).length, 1);
+  assert.equal(lines.filter((line) => line.includes("sequence numbers cannot be reserved")).length, 1);
   disk.failure = undefined;
   clock.advance(60_000);
   store.next();
@@ -259,7 +259,7 @@ Deno.test("a closed store gives out no numbers, and may be closed again", async 
   const store = await open();
   take(store, 2);
   await Promise.all([store.close(), store.close()]);
-  assert.throws(() => store.next(), /^Error: Cannot give out a number: the store is closed$/);
+  assert.throws(() => store.next(), /^Error: Cannot assign a number: the store is closed$/);
   store.newEpoch("late");
   assert.equal(store.head, 2);
   assert.equal(JSON.parse(disk.content!).clean_head, 2);
@@ -271,7 +271,7 @@ Deno.test("an end that cannot be written down is logged, and the next start skip
   take(store, 2);
   disk.failure = "untouched";
   await store.close();
-  assert.match(lines.at(-1)!, /WARN .*the end of the sequence numbers is not written down/);
+  assert.match(lines.at(-1)!, /WARN .*last sequence number not stored/);
   disk.failure = undefined;
   assert.equal((await open({ journalEnd: endAt(store) })).next(), RESERVE + 1);
 });

@@ -116,7 +116,7 @@ for (const [name, { bytes }] of [["D", VECTOR_D], ["E, zstd with an index,", VEC
     assert.deepEqual(frames.map(({ seq }) => seq), [1001, 1002, 1003, 1004, 1005]);
     assert.deepEqual(frames.map(({ pgn }) => pgn), [129025, 59904, 60928, 129029, 127250]);
     assert.deepEqual(block!.devices, DEVICES_D);
-    assert.deepEqual(block!.notes, {});
+    assert.deepEqual(block!.metadata, {});
   });
 }
 

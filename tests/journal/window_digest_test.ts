@@ -195,6 +195,6 @@ Deno.test({
       assert.deepEqual(journal.digests.map(({ firstSeq, lastSeq }) => [firstSeq, lastSeq]), [[1, 3]]);
       await journal.close();
       const index = await JournalIndex.open(folder, { log: silentLogger });
-      for await (const { notes } of index.blocks({})) assert.ok(notes.digests);
+      for await (const { metadata } of index.blocks({})) assert.ok(metadata.digests);
     }),
 });

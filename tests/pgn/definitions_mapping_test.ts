@@ -39,7 +39,7 @@ Deno.test("a type, a condition or an offset that nobody knows is refused", () =>
     fieldSpec({ Order: 1, Id: "odd", FieldType: "NUMBER", BitLength: 8, ...more }, () => "");
   assert.throws(() => make({ FieldType: "QUATERNION" }), /unknown field type QUATERNION/);
   assert.throws(() => make({ Condition: "FullMoon" }), /unknown condition FullMoon/);
-  assert.throws(() => make({ Offset: -3, RangeMin: -128 }), /offset -3 is not where its range begins/);
+  assert.throws(() => make({ Offset: -3, RangeMin: -128 }), /range does not begin at the offset -3/);
   assert.throws(() => make({ Offset: 0.5, RangeMin: 0.5 }), /offset 0.5 is no whole number of steps/);
   assert.throws(() => make({ FieldType: "DATE", Resolution: 0.1 }), /a scale for a field of type DATE/);
 });

@@ -42,7 +42,7 @@ Deno.test("of every layout: what is decoded from a whole payload and encoded dec
   const payloads = new WholePayloads(random);
   assert.ok(DEFINITIONS.length > 500);
   for (const definition of DEFINITIONS) {
-    for (let round = 0; round < rounds(ROUNDS, 15); round++) {
+    for (let round = 0; round < rounds(ROUNDS, 10); round++) {
       const payload = payloads.next(definition);
       if (payload.length > LONGEST) continue;
       const decoded = interpretBy(definition, payload);
@@ -57,6 +57,8 @@ const LOSSES = [
   // A count or length that says more than the payload holds.
   /^\w+(?:\[\d+\]\.\w+)?: [\d.]+ is not the (?:number|length) of \w+, [\d.]+$/,
   /^(?:list\[\d+\]\.)?value: "[0-9a-f]*…?" has \d+ bytes, its length says \d+$/,
+  // More bytes than their count, which stands in fewer bits, can say.
+  /^\w+: \d+ bytes are given, at most \d+ can be counted$/,
   // Odd bytes of a text take more room as characters.
   /^[\w[\].]+: ".*" has \d+ bytes, at most \d+ fit$/s,
   // A parameter that was cut off by the end of the payload.
@@ -75,6 +77,11 @@ function isNothing(value: unknown): boolean {
   return value === null || value === 0 || value === undefined;
 }
 
+/** Whether an entry of a list tells the length of a value that the payload does not hold. */
+function hasLengthOfNothing(list: unknown): boolean {
+  return Array.isArray(list) && list.some(({ length, value }) => length > 0 && value === null);
+}
+
 /** Names of the fields that differ. */
 function differing(one: Decoded, other: Decoded): string[] {
   const names = new Set([...Object.keys(one), ...Object.keys(other)]);
@@ -87,7 +94,7 @@ Deno.test("of every layout: random bytes are encoded again, or refused because t
   let refused = 0;
   for (const definition of DEFINITIONS) {
     const whole = Math.ceil(definition.fixedBits / 8);
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let round = 0; round < rounds(ROUNDS, 20); round++) {
       const payload = random.bytes(whole + (random.chance(0.6) ? 0 : random.int(60)));
       if (random.chance(0.2)) payload.fill(0xff, random.int(payload.length + 1));
       put(definition, payload);
@@ -95,9 +102,9 @@ Deno.test("of every layout: random bytes are encoded again, or refused because t
       try {
         const again = interpretBy(definition, encodeBy(definition, decoded));
         encoded++;
-        // Nothing for a count becomes the count; nothing for a value with a length, in this list, that many ones.
+        // Nothing for a count becomes the count; nothing for a value with a length, in a list, that many ones.
         const names = differing(decoded, again).filter((name) =>
-          !isNothing(decoded[name]) && !(definition.id === "bGKeyValueData" && name === "list")
+          !isNothing(decoded[name]) && !hasLengthOfNothing(decoded[name])
         );
         assert.deepEqual(names, [], show(definition, payload));
       } catch (error) {
@@ -311,7 +318,7 @@ function junk(random: Random, depth = 0): unknown {
 Deno.test("whatever is given is encoded or refused with the field's path and a message of one line", () => {
   const random = new Random(12);
   const refusals = new Set<string>();
-  for (let round = 0; round < rounds(30_000, 6000); round++) {
+  for (let round = 0; round < rounds(30_000, 3000); round++) {
     const definition = random.pick(DEFINITIONS);
     const names = definition.items.map((item) => (isGroup(item) ? item.group : item.name) ?? "reserved");
     const given = Object.fromEntries(random.some([...names, "nonsense"], 0.2).map((name) => [name, junk(random)]));
@@ -327,7 +334,8 @@ Deno.test("whatever is given is encoded or refused with the field's path and a m
     } catch (error) {
       if (!(error instanceof EncodeError)) throw error;
       assert.ok(!error.message.endsWith(".") && !error.message.includes("\n"), error.message);
-      assert.ok(!/\[object|: undefined\b/.test(error.message), error.message);
+      // A label says "undefined", too, and so does what was given.
+      assert.ok(!/\[object|: undefined\b(?! is\b|,)/.test(error.message), error.message);
       refusals.add(error.message.replace(/".*?"|[\d.]+/gs, "").slice(0, 30));
     }
   }

@@ -305,7 +305,7 @@ Deno.test("a command's parameters are named by number or by name and sent in who
     [
       126208,
       { commanded_pgn: 99999, params: [{ field: 1, value: 1 }] },
-      "params: nobody has described PGN 99999, so that its fields have no numbers",
+      "params: PGN 99999 is unknown, so that its fields have no numbers",
       "params",
     ],
   ];

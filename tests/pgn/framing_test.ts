@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Framing, framingOf, isFastPacket } from "../../src/pgn/mod.ts";
-import { FRAMING_CORRECTIONS } from "../../src/pgn/overlay/mod.ts";
+import { FRAMING_CORRECTIONS } from "../../src/pgn/overlay.ts";
 import definitions from "../../src/pgn/definitions.gen.json" with { type: "json" };
 
 function expectAll(pgns: number[], framing: Framing): void {
@@ -52,7 +52,7 @@ Deno.test("PGNs that nobody has described go by their range", () => {
     [0x1ff00, 0x1ffff, "fast"],
     [0x20000, 0x3ffff, "single"],
   ];
-  const corrected = new Set(FRAMING_CORRECTIONS.map(({ pgn }) => pgn));
+  const corrected = new Set(FRAMING_CORRECTIONS.flatMap(({ pgns }) => pgns));
   for (const [from, to, framing] of byRange) {
     for (let pgn = from; pgn <= to; pgn++) {
       if (!known.has(pgn) && !corrected.has(pgn)) assert.equal(framingOf(pgn), framing, `PGN ${pgn}`);
@@ -73,7 +73,7 @@ Deno.test("PGNs that nobody has described go by their range", () => {
 });
 
 Deno.test("every definition but the corrected ones decides its PGN's framing", () => {
-  const corrected = new Set(FRAMING_CORRECTIONS.map(({ pgn }) => pgn));
+  const corrected = new Set(FRAMING_CORRECTIONS.flatMap(({ pgns }) => pgns));
   for (const [pgn, type] of definitions.pgns) {
     if (corrected.has(Number(pgn))) continue;
     assert.equal(framingOf(Number(pgn)), type === "fast" ? "fast" : "single", `PGN ${pgn}`);

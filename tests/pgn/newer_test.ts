@@ -4,10 +4,14 @@ import definitions from "../../src/pgn/definitions.gen.json" with { type: "json"
 import { matchesPayload } from "../../src/pgn/interpret.ts";
 import { decode } from "../../src/pgn/mod.ts";
 import { type Definition, definitionsOf, isGroup, type Item } from "../../src/pgn/model.ts";
-import { KEY_ROWS } from "../../src/pgn/overlay/keys.ts";
-import { OVERLAY_DEFINITIONS } from "../../src/pgn/overlay/definitions.ts";
-import { NEWER_LAYOUTS, NEWER_TABLES } from "../../src/pgn/overlay/newer.ts";
-import { NEWEST_LAYOUTS, NEWEST_TABLES } from "../../src/pgn/overlay/newest.ts";
+import {
+  KEY_ROWS,
+  NEWER_LAYOUTS,
+  NEWER_TABLES,
+  NEWEST_LAYOUTS,
+  NEWEST_TABLES,
+  OVERLAY_DEFINITIONS,
+} from "../../src/pgn/overlay.ts";
 import type { DefinitionSpec, FieldSpec } from "../../src/pgn/spec.ts";
 import { agrees, type Analyzed, type AnalyzedFields, readAnalyzed, snakeCase } from "../support/analyzer.ts";
 import { allowed, needs } from "../support/needs.ts";
@@ -85,11 +89,11 @@ function* differences(id: string, theirs: AnalyzedFields, ours: unknown, items: 
 Deno.test("every newer layout says why, and from how many recorded payloads it was worked out", reading, () => {
   for (const layout of NEWER_LAYOUTS) {
     const title = titleOf(layout);
-    const [, told] = / derived from (\d+) recorded payload/.exec(layout.why ?? "") ??
+    const [, told] = / derived from (\d+) recorded payload/.exec(layout.reason ?? "") ??
       [];
     assert.equal(recordedOf(layout).length, Number(told ?? 0), title);
     assert.equal(told === undefined, SIBLINGS.has(layout.id), title);
-    assert.ok((layout.why ?? "").length > 20, title);
+    assert.ok((layout.reason ?? "").length > 20, title);
   }
 });
 

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import definitions from "../../src/pgn/definitions.gen.json" with { type: "json" };
-import { CORRECTIONS, KEY_ROWS, OVERLAY_DEFINITIONS, OVERLAY_TABLES } from "../../src/pgn/overlay/mod.ts";
+import {
+  KEY_ROWS,
+  NEWER_LAYOUTS,
+  NEWEST_LAYOUTS,
+  OVERLAY_DEFINITIONS,
+  OVERLAY_TABLES,
+  TOLERANCES,
+} from "../../src/pgn/overlay.ts";
 import type { DefinitionSpec, FieldSpec } from "../../src/pgn/spec.ts";
 import { allowed, needs } from "../support/needs.ts";
 
@@ -87,9 +94,33 @@ function readsAlike({ bits, signed, times = 1, add = 0, per = 1 }: FieldSpec, fi
   return bits === BitLength && (signed ?? false) === Signed && scale && add / per === Offset;
 }
 
+/** Keys that rows may have: a misspelt one in the data files would be ignored silently. */
+const FIELD_KEYS: (keyof FieldSpec)[] = [
+  ...["name", "zeros", "type", "bits", "signed", "times", "add", "per", "unit", "table", "label_table"] as const,
+  ...["bit_table", "indirect_table", "match", "codes", "absent", "always", "repeat", "each", "fill"] as const,
+  ...["elsewhere", "by", "count", "proprietary", "number", "parts", "tolerance", "reason"] as const,
+];
+const LAYOUT_KEYS: (keyof DefinitionSpec)[] = [
+  ...["pgn", "id", "description", "least", "interval", "complete", "reason", "replaces", "fields"] as const,
+];
+
+Deno.test("rows of the data files have no key that nothing reads", () => {
+  const keys: readonly string[] = FIELD_KEYS;
+  for (const definition of [...OVERLAY_DEFINITIONS, ...NEWER_LAYOUTS, ...NEWEST_LAYOUTS]) {
+    const title = titleOf(definition);
+    for (const key of Object.keys(definition)) assert.ok((LAYOUT_KEYS as string[]).includes(key), `${title}: ${key}`);
+    for (const field of fieldsOf(definition)) {
+      for (const key of Object.keys(field)) assert.ok(keys.includes(key), `${title}: ${field.name} ${key}`);
+    }
+  }
+  for (const row of KEY_ROWS.flatMap(({ rows }) => Object.values(rows))) {
+    for (const key of Object.keys(row)) assert.ok(keys.includes(key), `${row.name} ${key}`);
+  }
+});
+
 Deno.test("every overlay definition has a reason and a description", () => {
-  for (const definition of OVERLAY_DEFINITIONS) {
-    assert.ok((definition.why ?? "").length > 15, titleOf(definition));
+  for (const definition of [...OVERLAY_DEFINITIONS, ...NEWER_LAYOUTS, ...NEWEST_LAYOUTS]) {
+    assert.ok((definition.reason ?? "").length > 15, titleOf(definition));
     assert.match(definition.description, /^[A-Z].{3,}/, titleOf(definition));
   }
 });
@@ -217,7 +248,7 @@ Deno.test("a field at canboat's number stands at canboat's bit and reads the sam
   let compared = 0;
   for (const { definition, canboat, title } of pairs()) {
     for (const { field, number, bit } of placed(definition)) {
-      if (field.name === undefined || field.why !== undefined) continue;
+      if (field.name === undefined || field.reason !== undefined) continue;
       const source = canboat.Fields.find(({ Order }) => Order === number);
       assert.ok(source, `${title}: canboat has no field ${number} (${field.name})`);
       compared++;
@@ -234,7 +265,7 @@ Deno.test("bits that canboat has a name for have one here too, or say why not", 
   for (const { definition, canboat, title } of pairs()) {
     for (const { field, number, bit } of placed(definition)) {
       const source = canboat.Fields.find(({ Order }) => Order === number);
-      if (field.name !== undefined || field.why !== undefined || source?.BitOffset !== bit) continue;
+      if (field.name !== undefined || field.reason !== undefined || source?.BitOffset !== bit) continue;
       assert.ok(source === undefined || isReserved(source), `${title}: no name for ${source?.Id}`);
     }
   }
@@ -246,7 +277,7 @@ Deno.test("definitions of fixed length are as long as canboat's, or their last f
     const { field, bit } = placed(definition).at(-1) ?? {};
     if (Length === undefined || field?.bits === undefined || bit === undefined) continue;
     const end = bit + field.bits * (field.repeat ?? 1);
-    assert.ok(end === Length * 8 || field.why !== undefined, `${title}: ${end / 8} bytes, canboat has ${Length}`);
+    assert.ok(end === Length * 8 || field.reason !== undefined, `${title}: ${end / 8} bytes, canboat has ${Length}`);
     compared++;
   }
   assert.ok(compared > 50, `${compared} definitions`);
@@ -266,31 +297,37 @@ Deno.test("intervals are canboat's", reading, () => {
   }
 });
 
-Deno.test("every correction has a reason, is told once, and is of no definition of the overlay", () => {
-  const titles = CORRECTIONS.map(({ pgn, id, field }) => `${pgn} ${id} ${field}`);
+Deno.test("every tolerance has a reason, is given once, and is of no definition of the overlay", () => {
+  const titles = TOLERANCES.flatMap(({ pgn, id, tolerances }) =>
+    Object.keys(tolerances).map((field) => `${pgn} ${id} ${field}`)
+  );
+  assert.ok(titles.length > 30, `${titles.length}`);
   assert.deepEqual(titles, [...new Set(titles)]);
-  for (const { pgn, id, reason, set } of CORRECTIONS) {
+  for (const { pgn, id, reason } of TOLERANCES) {
     assert.ok(reason.length > 15, `${pgn} ${id}`);
-    assert.ok(Object.keys(set).length > 0, `${pgn} ${id}`);
     assert.ok(!OVERLAY_DEFINITIONS.some((each) => each.pgn === pgn && each.id === id), `${pgn} ${id}`);
   }
 });
 
-Deno.test("every correction names a field of canboat's, and a tolerance of at least one step of it", reading, () => {
-  for (const { pgn, id, field, set: { tolerance } } of CORRECTIONS) {
+Deno.test("every tolerance is of a field of canboat's, and at least one step of it", reading, () => {
+  for (const { pgn, id, tolerances } of TOLERANCES) {
     const layout = LAYOUTS.find(({ PGN, Id }) => PGN === pgn && Id === id);
-    const source = layout?.Fields.find(({ Id }) => Id.toLowerCase() === field.replaceAll("_", ""));
-    assert.ok(source, `${pgn} ${id}: ${field}`);
-    if (tolerance !== undefined) assert.ok(tolerance >= (source.Resolution ?? 1), `${pgn} ${id}: ${field}`);
+    for (const [field, tolerance] of Object.entries(tolerances)) {
+      const source = layout?.Fields.find(({ Id }) => Id.toLowerCase() === field.replaceAll("_", ""));
+      assert.ok(source, `${pgn} ${id}: ${field}`);
+      assert.ok(tolerance >= (source.Resolution ?? 1), `${pgn} ${id}: ${field}`);
+    }
   }
 });
 
 Deno.test("every key row has a reason and changes a key of canboat's, or names a new one with its width", () => {
-  for (const { table, key, set, reason } of KEY_ROWS) {
-    assert.ok(reason.length > 10, `${table} ${key}`);
-    const rows = JSON.parse(String(definitions.keys.find(([name]) => name === table)?.[1] ?? "{}"));
-    const before = rows[key];
-    if (before === undefined) assert.ok(set.name && set.bits, `${table} ${key} has no name or width`);
-    else assert.notDeepEqual({ ...before, ...set }, before, `${table} ${key} changes nothing`);
+  for (const { table, reason, rows } of KEY_ROWS) {
+    assert.ok(reason.length > 10, table);
+    const theirs = JSON.parse(String(definitions.keys.find(([name]) => name === table)?.[1] ?? "{}"));
+    for (const [key, row] of Object.entries(rows)) {
+      const before = theirs[key];
+      if (before === undefined) assert.ok(row.name && row.bits, `${table} ${key} has no name or width`);
+      else assert.notDeepEqual({ ...before, ...row }, before, `${table} ${key} changes nothing`);
+    }
   }
 });

@@ -20,16 +20,16 @@ Deno.test("a time has as many decimals as it needs, goes on beyond 24 hours and 
 
 Deno.test("characters are UTF-8 as TextDecoder reads it, wherever it is valid", () => {
   for (const text of ["", "BRAMBLE PILE", "Île d'Yeu", "東京湾", "⛵ 1234567890 ⛵", "a".repeat(33)]) {
-    for (const odd of ["latin1", "lossy"] as const) {
-      assert.equal(characters(bytes(text), 0, bytes(text).length, odd), text);
+    for (const invalid of ["latin1", "lossy"] as const) {
+      assert.equal(characters(bytes(text), 0, bytes(text).length, invalid), text);
     }
   }
 });
 
 Deno.test("bytes that are no UTF-8 are Latin-1, or each of them U+FFFD", () => {
-  const odd = Uint8Array.of(0x43, 0xe9, 0x20, 0xc3, 0xa9);
-  assert.equal(characters(odd, 0, odd.length, "latin1"), "C\u00e9 \u00c3\u00a9");
-  assert.equal(characters(odd, 0, odd.length, "lossy"), "C\ufffd \u00e9");
+  const invalid = Uint8Array.of(0x43, 0xe9, 0x20, 0xc3, 0xa9);
+  assert.equal(characters(invalid, 0, invalid.length, "latin1"), "C\u00e9 \u00c3\u00a9");
+  assert.equal(characters(invalid, 0, invalid.length, "lossy"), "C\ufffd \u00e9");
   assert.equal(characters(Uint8Array.of(0xe4, 0xb8, 0x41), 0, 3, "lossy"), "\ufffd\ufffdA");
   assert.equal(characters(Uint8Array.of(0xed, 0xa0, 0x80), 0, 3, "lossy"), "\ufffd\ufffd\ufffd", "no surrogates");
   assert.equal(characters(Uint8Array.of(0xf4, 0x90, 0x80, 0x80), 0, 4, "lossy").length, 4, "nothing above U+10FFFF");
@@ -53,15 +53,15 @@ Deno.test("of random bytes, lossy characters are valid ones as TextDecoder finds
 });
 
 Deno.test("texts end at 0x00 or 0xFF, where their length says, and at the payload's end", () => {
-  const fill = { fill: "@ ", odd: "lossy" } as const;
+  const fill = { fill: "@ ", invalid: "lossy" } as const;
   assert.equal(fixedText(bytes("IRRON@@@ @\0x"), 0, 12, fill), "IRRON");
-  assert.equal(fixedText(bytes("    "), 0, 4, { odd: "lossy" }), "    ");
+  assert.equal(fixedText(bytes("    "), 0, 4, { invalid: "lossy" }), "    ");
   const lau = Uint8Array.of(6, 1, 0x44, 0x59, 0x20, 0, 0x99);
-  assert.equal(lauText(lau, 0, lau.length, { odd: "lossy" }), "DY \0");
-  assert.equal(lauText(lau, 0, lau.length, { odd: "latin1" }), "DY");
-  assert.equal(lauText(Uint8Array.of(6, 0, 0x71, 0x67, 0xac, 0x4e), 0, 6, { odd: "lossy" }), "東京");
-  assert.equal(lauText(Uint8Array.of(250, 1, 0x41), 0, 3, { odd: "lossy" }), "A");
-  assert.equal(lauText(Uint8Array.of(), 0, 0, { odd: "lossy" }), "");
+  assert.equal(lauText(lau, 0, lau.length, { invalid: "lossy" }), "DY \0");
+  assert.equal(lauText(lau, 0, lau.length, { invalid: "latin1" }), "DY");
+  assert.equal(lauText(Uint8Array.of(6, 0, 0x71, 0x67, 0xac, 0x4e), 0, 6, { invalid: "lossy" }), "東京");
+  assert.equal(lauText(Uint8Array.of(250, 1, 0x41), 0, 3, { invalid: "lossy" }), "A");
+  assert.equal(lauText(Uint8Array.of(), 0, 0, { invalid: "lossy" }), "");
   assert.equal(lzText(Uint8Array.of(3, 0x41, 0x42, 0x43, 0, 0x44), 0, 6, "latin1"), "ABC");
 });
 

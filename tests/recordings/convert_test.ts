@@ -282,16 +282,16 @@ Deno.test(
       const { buses } = await convert(folder, [first, second], { compression: "none" });
       assert.deepEqual(buses, ["can1", "can0", "vcan9"]);
       const blocks = await journalBlocks(`${folder}/out.lpj`);
-      assert.deepEqual(blocks.map(({ notes }) => notes.buses), [buses]);
+      assert.deepEqual(blocks.map(({ metadata }) => metadata.buses), [buses]);
       assert.deepEqual(blocks.flatMap(({ frames }) => frames.map(({ bus }) => bus)), [0, 1, 1, 2, 0]);
       const late = Array.from({ length: 12_000 }, (_, i) => line(i)).join("") + line(12_000, { bus: "can7" });
       const grown = await convert(folder, [late], { compression: "none", overwrite: true });
-      const named = (await journalBlocks(`${folder}/out.lpj`)).map(({ notes }) => notes.buses);
+      const named = (await journalBlocks(`${folder}/out.lpj`)).map(({ metadata }) => metadata.buses);
       assert.deepEqual([named[0], named.at(-1), grown.buses], [["can0"], ["can0", "can7"], ["can0", "can7"]]);
       await convert(folder, [sampleBytes("ikonvert_head.txt")], { compression: "none", overwrite: true });
       const [unnamed] = await journalBlocks(`${folder}/out.lpj`);
-      assert.equal(unnamed!.notes.buses, undefined);
-      assert.equal(unnamed!.notes.epoch?.length, 16);
+      assert.equal(unnamed!.metadata.buses, undefined);
+      assert.equal(unnamed!.metadata.epoch?.length, 16);
     }),
 );
 

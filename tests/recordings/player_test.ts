@@ -159,7 +159,7 @@ test("a pipe among the files is passed over, and waited for by nobody", async (f
   await replay.player.run();
   assert.equal(replay.frames.length, 10);
   assert.deepEqual(warnings.map((line) => readLine(line)["path"]), [`${folder}/a.lpj`]);
-  await assert.rejects(TestReplay.open([`${folder}/a.lpj`]), /is no file/);
+  await assert.rejects(TestReplay.open([`${folder}/a.lpj`]), /is not a regular file/);
 }, PIPES);
 
 test("buses are told by their names, whatever their place in a file", async (folder) => {

@@ -173,7 +173,7 @@ Deno.test(
       await Deno.mkdir(path);
       boat.link.start();
       await eventually("the other files", () => boat.link.status().backfill_remaining_seqs === 1000);
-      const complaints = () => boat.lines.filter((line) => line.includes("cannot be read for replication"));
+      const complaints = () => boat.lines.filter((line) => line.includes("replication block read failed"));
       await eventually("an error", () => complaints().length > 0);
       assert.deepEqual(boat.link.status().holes, [{ start: 1001, end: 2001 }]);
       assert.ok(!complaints().some((line) => line.includes("tries=2")), "it waits before it tries again");

@@ -209,7 +209,7 @@ export class LinkedBoat implements AsyncDisposable {
       clock,
       log: new Logger({ write: (line) => this.lines.push(line) }),
       // A clock that is told to move is looked at often.
-      ...clock !== systemClock && { tickEveryMs: 10 },
+      ...clock !== systemClock && { tickMs: 10 },
       ...target,
       ...link,
     });

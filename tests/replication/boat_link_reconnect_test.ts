@@ -32,7 +32,7 @@ Deno.test("a link that goes silent is given up after 20 s, and made again", LINK
       return !boat.link.status().connected;
     });
     const { reason, next_try } = boat.link.status();
-    assert.equal(reason, "no word from the cloud for 20 s");
+    assert.equal(reason, "no message from the cloud for 20 s");
     assert.match(next_try ?? "", /^2026-01-02T/);
     await eventually("another link", () => {
       boat.waitFor(clock, 100);
@@ -118,7 +118,7 @@ Deno.test("a cloud that knows higher numbers of a run makes the boat begin anoth
     boat.bring(100);
     boat.link.start();
     await connected(boat);
-    assert.deepEqual(boat.renewals, ["the cloud has 5000 of this run, and from here it can have 100"]);
+    assert.deepEqual(boat.renewals, ["the cloud has sequence number 5000 of this epoch, this boat has sent up to 100"]);
     assert.deepEqual(cloud.requests.map(({ epoch, headSeq }) => [epoch?.toHex(), headSeq]), [
       [EPOCH.toHex(), 100],
       [boat.epoch.toHex(), 0],
@@ -137,7 +137,10 @@ Deno.test("a cloud that knows higher numbers of every run is not followed for ev
     boat.link.start();
     await eventually("the reason", () => boat.link.status().state === "reconnecting");
     assert.equal(boat.renewals.length, 1);
-    assert.match(boat.link.status().reason ?? "", /the cloud has 6999 in a run of numbers that was just begun/);
+    assert.match(
+      boat.link.status().reason ?? "",
+      /the cloud has sequence number 6999 of an epoch that has just started/,
+    );
   });
 });
 
@@ -176,7 +179,7 @@ Deno.test(
       await eventually("the loss", () => !boat.link.status().connected);
       boat.bring(50);
       boat.renew("the disk is full");
-      const told = boat.lines.filter((line) => line.includes("stays on this boat"));
+      const told = boat.lines.filter((line) => line.includes("stay on this boat"));
       assert.match(told.join("\n"), /^[^\n]*head=150 acknowledged=100 sentThrough=100 missing=0$/);
     });
   },
@@ -196,7 +199,7 @@ Deno.test("a refusal is told with the cloud's words, and logged once", LINK, asy
     await eventually("the answer", () => boat.link.status().state === "reconnecting");
     assert.equal(boat.link.status().reason, 'PERMISSION_DENIED: the certificate is for "another"');
     const health = boat.link.health();
-    assert.match("message" in health ? health.message : "", /^disconnected: PERMISSION_DENIED: .*; next try 2026-/);
+    assert.match("message" in health ? health.message : "", /^disconnected: PERMISSION_DENIED: .*; next attempt 2026-/);
     assert.equal(boat.lines.filter((line) => line.includes("PERMISSION_DENIED")).length, 1);
     cloud.refuse = undefined;
     await eventually("the connection", () => {
@@ -213,7 +216,7 @@ Deno.test(
   async () => {
     await LinkFixture.run(async (fixture) => {
       const { cloud, server, authority } = fixture;
-      await using boat = await fixture.boat({ link: { lookEveryMs: 20 } });
+      await using boat = await fixture.boat({ link: { certificateCheckMs: 20 } });
       boat.link.start();
       await connected(boat);
       const serial = () => server.callers.at(-1)?.certificate?.serialNumber;
@@ -224,7 +227,7 @@ Deno.test(
         const now = boat.link.health();
         return now.status === "degraded" && now;
       });
-      assert.match(health.message, /certificates cannot be used: .*; the old ones stay$/);
+      assert.match(health.message, /certificates are invalid: .*; the previous ones stay in use$/);
       assert.ok(boat.link.status().connected);
       assert.equal(cloud.requests.length, 1);
       await authority.issue("boat-001");

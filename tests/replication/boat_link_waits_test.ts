@@ -3,7 +3,10 @@ import { parseTimestamp } from "../../src/base/mod.ts";
 import { LINK_LIMITS, RpcError } from "../../src/replication/mod.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
-import { assertFrames, LINK, LinkFixture, seqs } from "./boat_link_fixture.ts";
+import { assertFrames, LINK, type LinkedBoat, LinkFixture, seqs } from "./boat_link_fixture.ts";
+import { packWithDictionaries } from "../support/dictionary_journal.ts";
+import { journalFiles } from "../support/journal_run.ts";
+import { needs } from "../support/needs.ts";
 
 /** Frames a second that the cloud takes. */
 const RATE = 200;
@@ -91,6 +94,144 @@ Deno.test(
       cloud.refuse = () => new RpcError("UNAVAILABLE", "not now");
       fixture.server.cut();
       assert.equal(await failedOnce(10), 1200);
+    });
+  },
+);
+
+/** RFC 9113 §7. */
+const [NO_ERROR, INTERNAL_ERROR, ENHANCE_YOUR_CALM] = [0, 2, 11];
+
+const goaways = [
+  { what: "a first warning", word: "graceful_stop" },
+  { what: "one for all streams", lastStream: 0 },
+  { what: "one after a fault", lastStream: 1, code: INTERNAL_ERROR },
+  { what: "one because of pings", code: ENHANCE_YOUR_CALM, word: "too_many_pings" },
+];
+
+for (const { what, ...goaway } of goaways) {
+  Deno.test(`a cloud's GOAWAY, ${what}, is a lost link that comes back`, LINK, async () => {
+    await LinkFixture.run(async (fixture) => {
+      const { cloud, server } = fixture;
+      await using boat = await fixture.boat();
+      boat.link.start();
+      await eventually("the connection", () => boat.link.status().connected);
+      boat.bring(100);
+      await eventually("the frames", () => cloud.frames.size === 100);
+      server.goaway({ code: NO_ERROR, ...goaway });
+      await eventually("the next connection", () => cloud.requests.length === 2 && boat.link.status().connected);
+      const lost = boat.lines.filter((line) => line.includes("replication disconnected"));
+      assert.equal(lost.length, 1);
+      assert.match(lost[0]!, /UNAVAILABLE: the other side is closing the connection/);
+      boat.bring(100);
+      await eventually("frames on the next connection", () => cloud.frames.size === 200);
+      assertFrames(cloud, seqs(1, 200));
+    });
+  });
+}
+
+const HEAD = 3000;
+const BLOCK_BYTES = 4096;
+const TOOLS = needs({ permissions: ["env", "net", "write"], programs: ["openssl", "zstd"] });
+
+for (const hasIndex of [true, false]) {
+  Deno.test(
+    `blocks with dictionaries come as plain zstd, from a file ${hasIndex ? "with" : "without"} an index`,
+    TOOLS,
+    () =>
+      LinkFixture.run(async (fixture) => {
+        const { cloud, folder } = fixture;
+        const journal = await fixture.journalFolder();
+        {
+          await using recorder = await fixture.boat({ journal, writing: { compression: "none" } });
+          recorder.bring(HEAD);
+        }
+        const [name] = journalFiles(journal);
+        const packed = await packWithDictionaries(`${journal}/${name}`, { folder, hasIndex });
+        assert.ok(packed >= 10, `${packed} blocks with dictionaries`);
+
+        await using boat = await fixture.boat({ journal, firstSeq: HEAD + 1 });
+        boat.link.start();
+        await eventually("all frames", () => cloud.held.covers(1, HEAD + 1));
+        // The fixture unpacks them with a decoder that knows no dictionaries.
+        assertFrames(cloud, seqs(1, HEAD));
+        assert.ok(cloud.blocks.every(({ compressed, blockSize }) => compressed && blockSize === BLOCK_BYTES));
+        assert.deepEqual(boat.link.status().lost, []);
+      }),
+  );
+}
+
+const AWAY = () => new RpcError("UNAVAILABLE", "the cloud is away");
+
+async function connected(boat: LinkedBoat, clock: FakeClock): Promise<void> {
+  await eventually("the connection", () => {
+    boat.waitFor(clock, 200);
+    return boat.link.status().connected;
+  });
+}
+
+Deno.test(
+  "a boat whose old image was restored sees it by what the cloud has, however far it has gone on since",
+  LINK,
+  async () => {
+    await LinkFixture.run(async (fixture) => {
+      const { cloud } = fixture;
+      const clock = new FakeClock();
+      cloud.held.add(1, 301);
+      cloud.refuse = AWAY;
+      await using boat = await fixture.boat({ firstSeq: 101, clock, journal: await fixture.journalFolder() });
+      boat.link.start();
+      await eventually("a try", () => cloud.requests.length > 0);
+      boat.bring(400);
+      cloud.refuse = undefined;
+      await eventually("another run", () => {
+        boat.waitFor(clock, 200);
+        return boat.renewals.length > 0;
+      });
+      cloud.held.remove(1, 301);
+      await connected(boat, clock);
+      assert.deepEqual(boat.renewals, [
+        "the cloud has sequence number 300 of this epoch, this boat has sent up to 100; 400 later frames stay on this boat",
+      ]);
+      boat.bring(50);
+      await eventually("the frames of the new run", () => cloud.frames.size === 50);
+      assertFrames(cloud, seqs(1, 50));
+    });
+  },
+);
+
+Deno.test(
+  "a boat sees that somebody has sent in its name while it was cut off; what it sent itself is its own",
+  LINK,
+  async () => {
+    await LinkFixture.run(async (fixture) => {
+      const { cloud, server } = fixture;
+      const clock = new FakeClock();
+      await using boat = await fixture.boat({ clock, journal: await fixture.journalFolder() });
+      boat.link.start();
+      await connected(boat, clock);
+      const cutAt = async (head: number) => {
+        boat.bring(100);
+        await eventually("the frames", () => cloud.held.covers(1, head + 1));
+        cloud.refuse = AWAY;
+        server.cut();
+        await eventually("the cut", () => !boat.link.status().connected);
+        boat.bring(500);
+        cloud.refuse = undefined;
+      };
+      await cutAt(100);
+      await connected(boat, clock);
+      assert.deepEqual(boat.renewals, []);
+      await eventually("all of it", () => cloud.held.covers(1, 601));
+      await cutAt(700);
+      cloud.held.add(701, 901);
+      await eventually("another run", () => {
+        boat.waitFor(clock, 200);
+        return boat.renewals.length > 0;
+      });
+      assert.match(
+        boat.renewals[0]!,
+        /^the cloud has sequence number 900 of this epoch, this boat has sent up to 700; 500 later frames/,
+      );
     });
   },
 );

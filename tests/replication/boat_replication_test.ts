@@ -98,7 +98,10 @@ Deno.test("a boat whose cloud is away is degraded, says why and when it tries ag
       return now.components.replication?.message?.startsWith("disconnected") && now;
     });
     assert.equal(health.status, "degraded");
-    assert.match(health.components.replication?.message ?? "", /^disconnected: UNAVAILABLE: .*; next try \d{4}-.*Z$/);
+    assert.match(
+      health.components.replication?.message ?? "",
+      /^disconnected: UNAVAILABLE: .*; next attempt \d{4}-.*Z$/,
+    );
     assert.equal(health.replication?.connected, false);
     const status = await boat.get<ReplicationStatus>("/replication/status");
     assert.match(status.reason ?? "", /^UNAVAILABLE/);

@@ -212,14 +212,14 @@ Deno.test("a number that does not end, a field without number, a group and a wro
       ["08", /does not end/],
       ["08808080808080808080808001", /does not end/],
       ["9813 ffffffffffffffffffffff01", /does not end/],
-      ["0001", /field tag 1 is none|field tag 0 is none/],
+      ["0001", /invalid field tag 0/],
       ["f8ffffffff0100", /field tag/],
       ["0b0c", /wire type 3/],
       ["9b13", /wire type 3/],
       ["9f13", /wire type 7/],
       ["0a0101", /wire type 2 instead of 0/],
-      ["9a13 05 0102", /cut short/],
-      ["9913 01", /cut short/],
+      ["9a13 05 0102", /truncated/],
+      ["9913 01", /truncated/],
     ] as const
   ) {
     assert.throws(

@@ -149,7 +149,7 @@ Deno.test("certificates that cannot be used are refused before anything is sent"
         [{ cert: good.key }, /the replication certificate cannot be read: /],
         [{ key: "-----BEGIN" }, /the replication key cannot be read: /],
         [{ ca: "" }, /the replication authority's certificate cannot be read: /],
-        [{ key: other.key }, /the replication key is not the one of the certificate/],
+        [{ key: other.key }, /the replication key does not match the certificate/],
       ] as const
     ) {
       await assert.rejects(

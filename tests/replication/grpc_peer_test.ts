@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import type { ServerDuplexStream, ServerUnaryCall } from "@grpc/grpc-js";
+import { once } from "node:events";
+import { Duplex } from "node:stream";
 import {
   commonFeatures,
   FEATURES,
@@ -11,6 +13,9 @@ import {
 import { needs } from "../support/needs.ts";
 import { code, frame, REQUEST, RESPONSE, ServerFixture, service, TIMEOUT } from "./fixture.ts";
 import { RawCaller, REQUEST_BYTES } from "./raw_caller.ts";
+import { GoawayFilter, withoutGoaway } from "../../src/replication/grpc/goaway.ts";
+import { Random } from "../support/random.ts";
+import { plainReason } from "../../src/replication/grpc/grpc.ts";
 
 const GRPC = needs({ permissions: ["env", "net", "read"] });
 const [OURS, PEERS] = SERVICE_NAMES;
@@ -91,7 +96,7 @@ Deno.test("a server that knows no replication at all says so", GRPC, async () =>
   await using fixture = await ServerFixture.start(service());
   await using cloud = await PeerCloud.start("another.Service");
   const client = await fixture.client({ port: cloud.port });
-  await assert.rejects(client.handshake(REQUEST, TIMEOUT), code("UNIMPLEMENTED", /knows no replication/));
+  await assert.rejects(client.handshake(REQUEST, TIMEOUT), code("UNIMPLEMENTED", /does not support replication/));
   assert.deepEqual(cloud.heard, []);
 });
 
@@ -116,7 +121,7 @@ Deno.test("bytes that are no message are an invalid argument, the fault of nobod
   const cut = Uint8Array.fromHex("0a08626f");
   for (const method of ["Handshake", "Live", "Backfill"]) {
     const { code, details } = await caller.statusOf(`/${OURS}/${method}`, cut);
-    assert.deepEqual([code, details], ["INVALID_ARGUMENT", "field 1 is cut short"], method);
+    assert.deepEqual([code, details], ["INVALID_ARGUMENT", "field 1 is truncated"], method);
   }
   const { code: none } = await caller.statusOf(`/${OURS}/Handshake`, new Uint8Array(0));
   assert.equal(none, "INVALID_ARGUMENT", "an empty instance id");
@@ -165,4 +170,61 @@ Deno.test("frames keep their payload when its message is long gone", GRPC, async
   await Array.fromAsync(live);
   assert.equal(kept.length, 2000);
   kept.forEach((data, seq) => assert.deepEqual(data, frame(seq, 1 + seq % 100).data));
+});
+
+const PREFACE = new TextEncoder().encode("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+const GOAWAY = 7;
+
+function http2Frame(type: number, payload: Uint8Array): Uint8Array {
+  const length = payload.length;
+  return Uint8Array.of(length >> 16, (length >> 8) & 0xff, length & 0xff, type, 0, 0, 0, 0, 1, ...payload);
+}
+
+function joined(parts: readonly Uint8Array[]): string {
+  return parts.map((part) => part.toHex()).join("");
+}
+
+Deno.test("every http2Frame but GOAWAY passes as it is, wherever the bytes are cut", () => {
+  const random = new Random(7);
+  for (let round = 0; round < 200; round++) {
+    const hasPreface = random.chance(0.5);
+    const types = Array.from({ length: random.int(8) }, () => random.pick([0, 1, 3, 4, 6, GOAWAY, 8]));
+    const frames = types.map((type) => ({ type, bytes: http2Frame(type, random.bytes(random.int(300))) }));
+    const head = hasPreface ? [PREFACE] : [];
+    const all = Uint8Array.fromHex(joined([...head, ...frames.map(({ bytes }) => bytes)]));
+    const filter = new GoawayFilter({ hasPreface });
+    const passed: Uint8Array[] = [];
+    for (let at = 0; at < all.length;) {
+      const next = at + random.between(1, random.pick([1, 12, 400]));
+      passed.push(...filter.push(all.subarray(at, next)));
+      at = next;
+    }
+    const wanted = frames.filter(({ type }) => type !== GOAWAY).map(({ bytes }) => bytes);
+    assert.equal(joined(passed), joined([...head, ...wanted]));
+  }
+});
+
+for (const code of ["EPIPE", "ECONNABORTED", "ENETUNREACH", "ECONNRESET"]) {
+  Deno.test(`a connection that ends with ${code}, while writing or not, is one that was reset`, async () => {
+    const broken = () => Object.assign(new Error(`write ${code}`), { code });
+    const writing = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done(broken()) });
+    const idle = new Duplex({ read() {} });
+    const connections = [writing, idle].map((socket) => withoutGoaway(socket, { side: "client" }));
+    const errors = Promise.all(connections.map((each) => once(each, "error")));
+    connections[0]?.write(PREFACE);
+    idle.destroy(broken());
+    for (const [error] of await errors) {
+      // The only code by which the library knows that the network is at fault, and not the program.
+      assert.equal(error.code, "ECONNRESET");
+      assert.match(error.message, new RegExp(code));
+    }
+  });
+}
+
+Deno.test("why a connection cannot be made is told without the library's wrapping, and the same each time", () => {
+  const wrapped = "No connection established. Last error: connect ECONNREFUSED 127.0.0.1:9443 " +
+    "(2026-11-22T03:27:02.678Z). Resolution note: ";
+  assert.equal(plainReason(wrapped), "connect ECONNREFUSED 127.0.0.1:9443");
+  assert.equal(plainReason("Failed to connect (2026-11-22T03:27:02.678Z)"), "Failed to connect");
+  assert.equal(plainReason("live lag 20000 exceeds threshold 10000"), "live lag 20000 exceeds threshold 10000");
 });

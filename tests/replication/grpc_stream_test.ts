@@ -150,7 +150,7 @@ Deno.test("what a service throws is the status the boat gets, what it had sent b
   await assert.rejects(reading, code("RESOURCE_EXHAUSTED", /^live frame rate exceeded \(2000\/s max\)$/));
   assert.deepEqual(got, [{ ackSeq: 7, receivedThrough: 8 }]);
   assert.deepEqual(fixture.faults, []);
-  await assert.rejects(drain(client.backfill()), code("INTERNAL", /^the server has made a mistake$/));
+  await assert.rejects(drain(client.backfill()), code("INTERNAL", /^internal error of the server$/));
   assert.deepEqual(fixture.faults, [new Error("secret")]);
 });
 

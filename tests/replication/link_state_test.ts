@@ -7,9 +7,16 @@ import {
   type LinkEvent,
   type LinkLimits,
   type LinkPhase,
+  Ranges,
   stepLink,
 } from "../../src/replication/mod.ts";
 import { Random } from "../support/random.ts";
+import { DIGEST_WINDOW } from "../../src/journal/mod.ts";
+import { newestDigest, unprovenSeqs } from "../../src/replication/link/proof.ts";
+import { TestJournal } from "../support/history.ts";
+import { inFolder } from "../support/folder.ts";
+import { EPOCH, frameOf } from "../support/journal_run.ts";
+import { needs } from "../support/needs.ts";
 
 /** A link that is driven by hand. */
 class DrivenLink {
@@ -45,10 +52,10 @@ class DrivenLink {
     return this.on({ kind: "sent", frames, headSeq: 50_000, cursor: 50_000 - lagFrames });
   }
 
-  static connected({ missingFrames = 0, speaksWhenQuiet = true } = {}): DrivenLink {
+  static connected({ missingFrames = 0, hasQuietStatus = true } = {}): DrivenLink {
     const link = new DrivenLink();
     link.on({ kind: "start" });
-    link.on({ kind: "welcomed", missingFrames, speaksWhenQuiet });
+    link.on({ kind: "accepted", missingFrames, hasQuietStatus });
     return link;
   }
 }
@@ -59,7 +66,7 @@ Deno.test("a link that starts shakes hands, then streams live and, for holes, ba
   const link = new DrivenLink();
   assert.deepEqual(link.on({ kind: "start" }), ["connect"]);
   assert.equal(link.kind, "handshaking");
-  assert.deepEqual(link.on({ kind: "welcomed", missingFrames: 7, speaksWhenQuiet: true }), [
+  assert.deepEqual(link.on({ kind: "accepted", missingFrames: 7, hasQuietStatus: true }), [
     "start_live",
     "start_backfill",
   ]);
@@ -67,7 +74,7 @@ Deno.test("a link that starts shakes hands, then streams live and, for holes, ba
 
   const whole = new DrivenLink();
   whole.on({ kind: "start" });
-  assert.deepEqual(whole.on({ kind: "welcomed", missingFrames: 0, speaksWhenQuiet: true }), ["start_live"]);
+  assert.deepEqual(whole.on({ kind: "accepted", missingFrames: 0, hasQuietStatus: true }), ["start_live"]);
 });
 
 Deno.test("a refused handshake is tried again later", () => {
@@ -100,7 +107,7 @@ Deno.test("there is no lag check before the first live frame", () => {
 Deno.test("a link that lags again within 30 s goes on, and reconnects at the first check after them", () => {
   const link = DrivenLink.connected();
   link.sent(1000, 10_001);
-  link.on({ kind: "welcomed", missingFrames: 0, speaksWhenQuiet: true });
+  link.on({ kind: "accepted", missingFrames: 0, hasQuietStatus: true });
   link.nowMs += 29_999;
   assert.deepEqual(link.sent(1000, 10_001), []);
   link.nowMs += 1;
@@ -168,7 +175,7 @@ Deno.test("30 s of health make waits begin at 1 s again, less do not", () => {
     const link = DrivenLink.connected();
     link.on(LOST);
     link.tickAtDeadline();
-    link.on({ kind: "welcomed", missingFrames: 0, speaksWhenQuiet: true });
+    link.on({ kind: "accepted", missingFrames: 0, hasQuietStatus: true });
     link.nowMs += healthMs;
     link.on(LOST);
     assert.equal(link.waitMs, waitMs);
@@ -189,7 +196,7 @@ Deno.test("while frames are missing they are counted down, and the last one ends
 Deno.test("20 s without a word end a link, also while hands are shaken", () => {
   const link = DrivenLink.connected();
   link.nowMs += 15_000;
-  link.on({ kind: "heard" });
+  link.on({ kind: "received" });
   link.nowMs += 19_999;
   assert.deepEqual(link.on({ kind: "tick" }), []);
   link.nowMs += 1;
@@ -202,18 +209,18 @@ Deno.test("20 s without a word end a link, also while hands are shaken", () => {
 });
 
 Deno.test("a peer's cloud may be silent while nothing is sent, and for 20 s while frames flow", () => {
-  const link = DrivenLink.connected({ speaksWhenQuiet: false });
+  const link = DrivenLink.connected({ hasQuietStatus: false });
   assert.equal(linkDeadlineMs(link.state), undefined);
   link.nowMs += 3_600_000;
   assert.deepEqual(link.on({ kind: "tick" }), []);
-  link.on({ kind: "heard" });
-  const heardMs = link.nowMs;
+  link.on({ kind: "received" });
+  const receivedMs = link.nowMs;
   for (let i = 0; i < 60; i++) {
     link.nowMs += 100;
     link.sent(1);
   }
-  assert.equal(linkDeadlineMs(link.state), heardMs + 20_000);
-  link.on({ kind: "heard" });
+  assert.equal(linkDeadlineMs(link.state), receivedMs + 20_000);
+  link.on({ kind: "received" });
   assert.equal(linkDeadlineMs(link.state), undefined);
 });
 
@@ -235,9 +242,9 @@ Deno.test("news of a connection that is gone changes nothing", () => {
   const { state } = link;
   const late: LinkEvent[] = [
     LOST,
-    { kind: "heard" },
+    { kind: "received" },
     { kind: "missing", frames: 0 },
-    { kind: "welcomed", missingFrames: 1, speaksWhenQuiet: true },
+    { kind: "accepted", missingFrames: 1, hasQuietStatus: true },
     { kind: "sent", frames: 5000, headSeq: 1e6, cursor: 1 },
     { kind: "start" },
   ];
@@ -248,9 +255,9 @@ Deno.test("news of a connection that is gone changes nothing", () => {
 function randomEvent(random: Random): LinkEvent {
   return random.pick<() => LinkEvent>([
     () => ({ kind: "start" }),
-    () => ({ kind: "welcomed", missingFrames: random.int(3), speaksWhenQuiet: random.chance(0.5) }),
+    () => ({ kind: "accepted", missingFrames: random.int(3), hasQuietStatus: random.chance(0.5) }),
     () => ({ kind: "sent", frames: random.int(2500), headSeq: 50_000, cursor: random.int(50_000) }),
-    () => ({ kind: "heard" }),
+    () => ({ kind: "received" }),
     () => ({ kind: "missing", frames: random.int(3) }),
     () => LOST,
     () => ({ kind: "tick" }),
@@ -298,3 +305,33 @@ Deno.test("a link that is lost always comes back when time passes", () => {
     if (link.kind === "reconnecting") assert.deepEqual(link.tickAtDeadline(), ["connect"]);
   }
 });
+
+const FILES = needs({ permissions: ["read", "write"] });
+
+Deno.test(
+  "what a boat shows is the newest that a cloud has and it can read, however far below the newest of all that is",
+  FILES,
+  () =>
+    inFolder(async (folder) => {
+      await using journal = await TestJournal.open(folder, { epoch: EPOCH, buses: ["can0"] });
+      const record = (from: number, to: number) => {
+        for (let seq = from; seq <= to; seq++) journal.writer.append(seq, frameOf(seq));
+      };
+      const far = 40 * DIGEST_WINDOW;
+      record(1, 300);
+      record(far, far + 50);
+      await journal.writer.sync();
+      const shown = async (held: Ranges, head = far + 50) => {
+        const seqs = unprovenSeqs(held, { sent: [], oldest: 1, head });
+        const proof = await newestDigest(held, { seqs, oldest: 1, index: journal.index, epoch: EPOCH });
+        return proof && [proof.firstSeq, proof.lastSeq];
+      };
+      const all = new Ranges([{ start: 1, end: far + 21 }]);
+      assert.deepEqual(await shown(all), [far, far + 20]);
+      // Recording was paused after 300, and frames went out live.
+      assert.deepEqual(await shown(new Ranges([{ start: 1, end: far - 1000 }])), [1, 300]);
+      assert.deepEqual(await shown(new Ranges([{ start: 100, end: 200 }, { start: 5000, end: far - 1 }])), [100, 199]);
+      assert.deepEqual(await shown(new Ranges([{ start: 400, end: far - 1 }])), undefined);
+      assert.deepEqual(await shown(all, far + 10), undefined, "the cloud has more than the boat ever had");
+    }),
+);

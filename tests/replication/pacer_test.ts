@@ -168,7 +168,7 @@ Deno.test("on loopback no more than 8 MiB are under way", () => {
   const pacer = new BackfillPacer();
   carry({ ...SLOW_WAY, bytesPerSecond: 500_000_000, roundTripMs: 30 }, { seconds: 3 }, pacer);
   assert(pacer.bytesPerSecond > 50_000_000);
-  assert(pacer.bytesUnderWay > 4_000_000 && pacer.bytesUnderWay <= 8 * 1024 * 1024);
+  assert(pacer.bytesInFlight > 4_000_000 && pacer.bytesInFlight <= 8 * 1024 * 1024);
 });
 
 Deno.test("a link that answers nothing gets one block to measure it, and no more", () => {
@@ -186,10 +186,10 @@ Deno.test("while live frames wait on the boat the backfill takes less, and more 
   pacer.answered(100, 1);
   pacer.sent(100, 100_000);
   assert(pacer.maySend(100, 400_000));
-  pacer.liveWaits(100, 400);
-  pacer.liveWaits(200, 400);
+  pacer.liveWaiting(100, 400);
+  pacer.liveWaiting(200, 400);
   assert(!pacer.maySend(200, 400_000));
   assert(pacer.maySend(200, 150_000), "halved once in a second");
-  for (let ms = 1200; ms < 10_000; ms += 1000) pacer.liveWaits(ms, 0);
+  for (let ms = 1200; ms < 10_000; ms += 1000) pacer.liveWaiting(ms, 0);
   assert(pacer.maySend(10_000, 400_000));
 });

@@ -1,15 +1,18 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
+import { LOADED_BY_ADDRESS } from "../../scripts/compile/bundle.ts";
 import { makeDeb } from "../../scripts/deb.ts";
 import { systemClock } from "../../src/base/mod.ts";
 import { Authority, initAuthority } from "../../src/pki/mod.ts";
 import { VERSION } from "../../src/version.ts";
 import { inFolder } from "../support/folder.ts";
 import { findProgram, IS_FULL, needs } from "../support/needs.ts";
+import { mayMount } from "../support/mounts.ts";
+import { blockAfter } from "../support/pages.ts";
 
 const RECIPES = fileURLToPath(new URL("../../scripts/debian", import.meta.url));
 const NEEDS = needs({ permissions: ["env", "write", "sys"], programs: ["dpkg-deb", "du", "gzip", "sh"] });
-/** A second package is made in full size only: every day `service_path_test.ts` runs one with a Deno beside it. */
+/** A second package is made in full size only: every day the guides are followed with a Deno beside the first one. */
 const IN_FULL = IS_FULL ? NEEDS : needs({ extras: { "VBG_TEST_FULL=1": false } });
 const VERIFY = needs({ permissions: ["env", "write"], programs: ["systemd-analyze"] });
 
@@ -19,16 +22,30 @@ async function run(program: string, args: string[], env: Record<string, string> 
   return { code, stdout: text.decode(stdout), stderr: text.decode(stderr) };
 }
 
+/** The package without a Deno, which all tests but one look at; it takes long to make. */
+let common: Promise<string> | undefined;
+const commonFolder = NEEDS.ignore ? "" : Deno.makeTempDirSync({ prefix: "vbg_test_" });
+Deno.test.afterAll(() => {
+  if (commonFolder !== "") Deno.removeSync(commonFolder, { recursive: true });
+});
+
+async function makePackage(out: string, deno: string | undefined): Promise<string> {
+  const steps: string[] = [];
+  const onStep = (what: string) => void steps.push(what);
+  const path = await makeDeb({ out, deno, arch: "arm64", compression: "none", onStep });
+  assert.ok(steps.length > 2 && steps.at(-1) === `packing ${path} (none)`, `each step is reported: ${steps}`);
+  return path;
+}
+
 /** A package that is made and unpacked. */
 async function withPackage(
   deno: string | undefined,
   test: (made: { path: string; root: string; folder: string }) => Promise<void>,
 ): Promise<void> {
   await inFolder(async (folder) => {
-    const steps: string[] = [];
-    const onStep = (what: string) => void steps.push(what);
-    const path = await makeDeb({ out: `${folder}/out`, deno, arch: "arm64", compression: "none", onStep });
-    assert.ok(steps.length > 2 && steps.at(-1) === `packing ${path} (none)`, `each step is reported: ${steps}`);
+    const path = deno === undefined
+      ? await (common ??= makePackage(commonFolder, undefined))
+      : await makePackage(`${folder}/out`, deno);
     const root = `${folder}/root`;
     assert.equal((await run("dpkg-deb", ["-x", path, root])).code, 0);
     await test({ path, root, folder });
@@ -72,6 +89,13 @@ Deno.test("the package says what it is and holds programs, settings, unit and us
       ]
     ) {
       assert.ok(lines.some((line) => line.startsWith(mode!) && line.endsWith(` .${file}`)), `${mode} ${file}`);
+    }
+    // Without a cache, and without a connection.
+    const offline = ["run", "-A", "--no-check", "--cached-only", "--node-modules-dir=auto"];
+    for (const file of LOADED_BY_ADDRESS.filter((file) => file.endsWith("_package.ts"))) {
+      const env = { DENO_DIR: `${folder}/cache` };
+      const { code, stderr } = await run(Deno.execPath(), [...offline, `${root}/usr/lib/vbg/${file}`], env);
+      assert.equal(code, 0, stderr);
     }
     // All of it: the programs start from it, without a network or anything else that was fetched before.
     for (const program of ["vbg-boat", "vbg-cloud", "vbg"]) {
@@ -150,3 +174,73 @@ Deno.test("systemd finds nothing wrong with the units", VERIFY, async () => {
     }
   });
 });
+
+const SERVICES = needs({
+  permissions: ["env", "write", "sys"],
+  programs: [
+    ...[
+      "dpkg-deb",
+      "du",
+      "gzip",
+      "sh",
+      "ip",
+      "unshare",
+      "setpriv",
+      "runuser",
+      "systemd-sysusers",
+      "openssl",
+      "curl",
+      "install",
+    ],
+  ],
+  extras: { "root who may mount": mayMount() },
+});
+const SCRIPT = fileURLToPath(new URL("service_path.sh", import.meta.url));
+const [BOAT, FLEET] = ["docs/guide-boat.md", "docs/guide-fleet.md"] as const;
+/** Everything of its own, and nothing is left when it ends. */
+const NAMESPACES = ["--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"];
+
+Deno.test(
+  "who follows the guides as the packaged services' user has a boat with tokens and TLS that replicates to its cloud",
+  SERVICES,
+  () =>
+    withPackage(undefined, async ({ path, root, folder }) => {
+      await Deno.chmod(folder, 0o755);
+      const control = `${folder}/control`;
+      await runWhole("dpkg-deb", "-e", path, control);
+      // The Deno that runs this, which may be where that user cannot read.
+      await runWhole("install", "-D", Deno.execPath(), `${root}/usr/lib/vbg/bin/deno`);
+      const vbg = (text: string) =>
+        text.replaceAll("deno task -q cli", "vbg").replaceAll("deno task cloud", "vbg-cloud");
+      await Deno.writeTextFile(
+        `${folder}/tokens.sh`,
+        await blockAfter("Tokens control who may read", { page: BOAT, language: "sh" }),
+      );
+      await Deno.writeTextFile(
+        `${folder}/boat.conf`,
+        await blockAfter("`/etc/vbg/vbg-boat.conf`:", { page: BOAT, language: "" }),
+      );
+      await Deno.writeTextFile(
+        `${folder}/ask.sh`,
+        vbg(await blockAfter("`/etc/vbg/vbg-boat.conf`:", { page: BOAT, language: "sh" })),
+      );
+      const ca = vbg(await blockAfter("Boat and cloud authenticate each other", { page: FLEET, language: "sh" })).split(
+        "\n",
+      )
+        .filter((line) => !line.includes("revoke")).join("\n").replace("cloud.example.com", "localhost");
+      const kept = ca.replace(/(-host localhost).*/, `$1 >"$work/cloud.txt"`).replace(
+        /( aurora).*/,
+        `$1 >"$work/aurora.txt"`,
+      );
+      await Deno.writeTextFile(`${folder}/ca.sh`, kept);
+      assert.match(await runWhole("unshare", ...NAMESPACES, "sh", SCRIPT, root, control, folder), /^followed$/m);
+    }),
+);
+
+/** Runs a program to its end. */
+async function runWhole(program: string, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await new Deno.Command(program, { args }).output();
+  const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  assert.equal(code, 0, `${out}\n${err}`);
+  return out ?? "";
+}

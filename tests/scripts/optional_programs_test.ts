@@ -14,8 +14,6 @@ const FEW = ["groff", "avahi-browse", "dbus-daemon"];
 const RUNS_VCAN = "tests/flows/vcan_test.ts";
 /** Not needed where the kernel has virtual CAN buses. */
 const FOR_NO_VCAN = ["linux.uml", "insmod"];
-/** They build an addon for Node; no test starts them. */
-const FOR_A_BUILD = ["g++", "make"];
 /** It reads all sources, and this one would start itself. */
 const NOT_RUN = ["tests/tidy_test.ts", "tests/scripts/optional_programs_test.ts"];
 
@@ -23,7 +21,7 @@ function programs(): string[] {
   if (environment("VBG_TEST_FULL") !== "1" || !allowed("read")) return FEW;
   const script = Deno.readTextFileSync(join(ROOT, ".ci/run"));
   const named = [...script.matchAll(/\[([\w.+-]+)\]=/g)].map(([, name = ""]) => name);
-  return [...named, "s3rver"].filter((name) => !FOR_A_BUILD.includes(name));
+  return [...named, "s3rver"];
 }
 
 function filesBelow(folder: string): string[] {

@@ -30,14 +30,14 @@ const NOT_RUN_BLOCKS: Readonly<Record<string, number>> = {
 const RUN_ELSEWHERE: readonly (readonly [page: string, heading: string, test: string, words: string])[] = [
   ["README.md", "Quick start", ".ci/run", "deno task test"],
   ["README.md", "Install", "tests/cli/installed_test.ts", "The client `vbg` alone"],
-  ["docs/guide-boat.md", "Control access", "tests/scripts/service_path_test.ts", "Tokens control who may read"],
+  ["docs/guide-boat.md", "Control access", "tests/scripts/deb_test.ts", "Tokens control who may read"],
   [
     "docs/guide-developer.md",
     "Reading it from a program",
     "tests/client/platforms_test.ts",
     "Reading it from a program",
   ],
-  ["docs/guide-fleet.md", "Certificates", "tests/scripts/service_path_test.ts", "Boat and cloud authenticate"],
+  ["docs/guide-fleet.md", "Certificates", "tests/scripts/deb_test.ts", "Boat and cloud authenticate"],
   ...["Install", "Upgrade", "Roll back", "Make a release"].map((heading) =>
     ["docs/operate.md", heading, "tests/scripts/apt_repository_test.ts", heading] as const
   ),
@@ -211,7 +211,7 @@ class Machine {
     };
     const errors: Output = { ...sink, isTerminal: false, write: (text) => void (err += text), control: () => {} };
     const code = await run({
-      ...{ args, environment: {}, print, complain: (text) => err += `${text}\n`, output: sink, errors },
+      ...{ args, environment: {}, print, printError: (text) => err += `${text}\n`, output: sink, errors },
       stopping: stop.signal,
     });
     assert.ok(codes.includes(code), `${command}: exit code ${code}\n${out}${err}`);

@@ -26,7 +26,7 @@ const SYSTEM_FIGURES: Record<string, RegExp> = {
   cpus: /\bcpus\(/,
   gid: /\bDeno\.gid\(/,
   // The parser asks when it is loaded.
-  homedir: /import\("@pushcorn\/hocon-parser"\)/,
+  homedir: /import \w+ from "@pushcorn\/hocon-parser"/,
   hostname: /\bhostname\(\)/,
   loadavg: /\bloadavg\(/,
   networkInterfaces: /\bnetworkInterfaces\(/,

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { makePayload, type Payload, writePortable } from "../../scripts/compile/portable.ts";
-import type { HandedOut } from "../../scripts/programs.ts";
+import type { Program } from "../../scripts/programs.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 
 const NEEDS = needs({ permissions: ["env", "write"], programs: ["sh", "tar", "gzip", "cp", "mktemp"] });
-const PROGRAM: HandedOut = {
+const PROGRAM: Program = {
   name: "vbg-trial",
   file: "trial.ts",
   permissions: ["--allow-read", "--no-prompt"],

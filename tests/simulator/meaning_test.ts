@@ -6,14 +6,14 @@ import { canFrame, messages, record, type Told } from "./recording.ts";
 
 /** Seven minutes of everything: what is sent by itself, and what is sent when asked for. */
 function everything(): Told[] {
-  const { twin, sent } = record();
+  const { boat, sent } = record();
   for (const pgn of [60928, 126464, 126996, 126998, 65001]) {
-    twin.advance(twin.nowMs + 3000);
+    boat.advance(boat.nowMs + 3000);
     for (const dst of [255, 2]) {
-      twin.receive(canFrame(0x18ea0064 | (dst << 8), [pgn & 0xff, (pgn >> 8) & 0xff, pgn >> 16]));
+      boat.receive(canFrame(0x18ea0064 | (dst << 8), [pgn & 0xff, (pgn >> 8) & 0xff, pgn >> 16]));
     }
   }
-  twin.advance(7 * 60_000);
+  boat.advance(7 * 60_000);
   return messages(sent);
 }
 
@@ -114,13 +114,13 @@ Deno.test("meaning: what is decoded is what is true at that moment, to half a st
       assert.ok(isNear, `${pgn} ${field}: ${actual} instead of ${expected}`);
     }
   };
-  const { twin } = record({
+  const { boat } = record({
     send: (id, data) => {
       const { pgn } = parseCanId(id);
-      if (!isFastPacket(pgn)) check(pgn, { data, passage: twin.passage });
+      if (!isFastPacket(pgn)) check(pgn, { data, passage: boat.passage });
     },
   });
-  twin.advance(20_000);
+  boat.advance(20_000);
   assert.deepEqual(TRUTHS.filter((truth) => !met.has(truth)), []);
 });
 

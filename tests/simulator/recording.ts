@@ -2,14 +2,14 @@ import { type CanFrame, parseCanId } from "../../src/frame/mod.ts";
 import { isFastPacket } from "../../src/pgn/mod.ts";
 import { SimulatedBoat, type SimulatedBoatOptions } from "../../src/simulator/mod.ts";
 
-/** A frame that a twin sent. */
+/** A frame of a simulated boat. */
 export interface Sent {
   atMs: number;
   id: number;
   data: Uint8Array;
 }
 
-/** A whole message that a twin sent. */
+/** A whole message of a simulated boat. */
 export interface Told {
   atMs: number;
   prio: number;
@@ -24,17 +24,17 @@ export const STILL = { wallUs: () => START_US, monoMs: () => 0 };
 /** 2025-06-15T12:00:00Z. */
 export const START_US = Date.UTC(2025, 5, 15, 12) * 1000;
 
-/** A twin that writes down what it sends. */
-export function record(options: Partial<SimulatedBoatOptions> = {}): { twin: SimulatedBoat; sent: Sent[] } {
+/** Records the frames of a simulated boat. */
+export function record(options: Partial<SimulatedBoatOptions> = {}): { boat: SimulatedBoat; sent: Sent[] } {
   const sent: Sent[] = [];
-  const twin: SimulatedBoat = new SimulatedBoat({
+  const boat: SimulatedBoat = new SimulatedBoat({
     seed: 1,
     startUs: START_US,
     clock: STILL,
-    send: (id, data) => sent.push({ atMs: twin?.nowMs ?? 0, id, data }),
+    send: (id, data) => sent.push({ atMs: boat?.nowMs ?? 0, id, data }),
     ...options,
   });
-  return { twin, sent };
+  return { boat, sent };
 }
 
 /** Puts fast packets together again. Fails on anything that is not in order. */

@@ -19,11 +19,11 @@ export class MemoryArchive implements FrameArchive {
   }
 
   /** Records a frame; a number that is not the next one begins a block. */
-  append(seq: number, frame: BlockFrame, notes: BlockMetadata = {}): void {
-    if (!this.#isOpen) this.#begin(notes);
+  append(seq: number, frame: BlockFrame, metadata: BlockMetadata = {}): void {
+    if (!this.#isOpen) this.#begin(metadata);
     if (this.#builder.append(seq, frame) === "added") return;
     this.seal();
-    this.#begin(notes);
+    this.#begin(metadata);
     this.#builder.append(seq, frame);
   }
 
@@ -62,8 +62,8 @@ export class MemoryArchive implements FrameArchive {
     }
   }
 
-  #begin(notes: BlockMetadata): void {
-    this.#builder.begin({ notes });
+  #begin(metadata: BlockMetadata): void {
+    this.#builder.begin({ metadata });
     this.#isOpen = true;
   }
 

@@ -42,7 +42,7 @@ export async function runCommand(
   const code = await runVbg({
     ...{ args, environment, stopping },
     print: (text) => answer.out += `${text}\n`,
-    complain: (text) => answer.err += `${text}\n`,
+    printError: (text) => answer.err += `${text}\n`,
     output: sink("out"),
     errors: sink("err"),
   });

@@ -33,7 +33,7 @@ export async function namesIn(directory: string): Promise<string[]> {
 }
 
 /** What our own reader finds in a journal without compression. */
-export async function journalBlocks(path: string): Promise<{ notes: BlockMetadata; frames: StoredFrame[] }[]> {
+export async function journalBlocks(path: string): Promise<{ metadata: BlockMetadata; frames: StoredFrame[] }[]> {
   const bytes = await Deno.readFile(path);
   const { version, blockBytes } = parseFileHeader(bytes);
   const count = (bytes.length - FILE_HEADER_BYTES) / blockBytes;
@@ -43,6 +43,6 @@ export async function journalBlocks(path: string): Promise<{ notes: BlockMetadat
     const frames: StoredFrame[] = [];
     const cursor = block.frames();
     for (let frame = newStoredFrame(); cursor.next(frame); frame = newStoredFrame()) frames.push(frame);
-    return { notes: block.notes, frames };
+    return { metadata: block.metadata, frames };
   });
 }

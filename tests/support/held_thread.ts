@@ -1,5 +1,5 @@
 import { compressSmall } from "../../src/journal/mod.ts";
-import type { PackThread } from "../../src/journal/block/pack_thread.ts";
+import type { PackThread } from "../../src/journal/block/packer.ts";
 import { pause } from "./eventually.ts";
 
 /** Packs blocks as the worker does, but only when a test says so. */

@@ -1,8 +1,7 @@
 import { type Clock, type LogFields, Logger, silentLogger } from "../../src/base/mod.ts";
 import { Broker } from "../../src/broker/mod.ts";
 import type { Message } from "../../src/frame/mod.ts";
-import type { HistoryIndex } from "../../src/http/history/history.ts";
-import { historyRow } from "../../src/http/history/route.ts";
+import { type HistoryIndex, historyRow } from "../../src/http/history/history.ts";
 import type { HistoryTurns } from "../../src/http/history/turns.ts";
 import { bindRows, serveRoutes } from "../../src/http/mod.ts";
 import { JournalIndex } from "../../src/journal/index/journal_index.ts";

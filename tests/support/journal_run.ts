@@ -55,7 +55,7 @@ export function appendRange(writer: JournalWriter, from: number, to: number): vo
 /** A block as a test wants it. */
 export interface BlockSeen {
   file: string;
-  notes: BlockMetadata;
+  metadata: BlockMetadata;
   firstSeq: number;
   frames: FrameSeen[];
 }
@@ -76,7 +76,7 @@ export function readJournal(
     const bytes = Deno.readFileSync(`${directory}/${file}`);
     const ours = readFile(bytes).blocks.map((block) => ({
       file,
-      notes: block.notes,
+      metadata: block.metadata,
       firstSeq: block.baseSeq ?? 0,
       frames: framesOf(block),
     }));

@@ -36,7 +36,7 @@ export class LiveCommand implements AsyncDisposable {
     this.#code = runVbg({
       ...{ args, environment, stopping: this.#stopping.signal, input: this.#keys.readable },
       print: (text) => void this.written.push(text),
-      complain: (text) => void this.complained.push(text),
+      printError: (text) => void this.complained.push(text),
       output: sink(this.written),
       errors: sink(this.complained),
     });

@@ -14,7 +14,8 @@ function identifier(pgn: number, { prio, src, dst }: { prio: number; src: number
   return hex(prio * 2 ** 26 + parseInt(digits.slice(0, 3) + low, 16) * 256 + src);
 }
 
-const NAIVE: Record<RecordingFormat, (text: string) => NaiveItem[]> = {
+/** Of the formats that `tests/data` has recordings of. */
+const NAIVE: Partial<Record<RecordingFormat, (text: string) => NaiveItem[]>> = {
   candump: (text) =>
     lines(text).flatMap((line): NaiveItem[] => {
       const words = line.split(/\s+/);
@@ -64,27 +65,13 @@ const NAIVE: Record<RecordingFormat, (text: string) => NaiveItem[]> = {
         data: bytes.slice(13, -1).join(""),
       };
     }),
-  "n2k-ascii": (text) =>
-    lines(text).map((line) => {
-      const [, who = "", pgn = "", data = ""] = line.split(" ");
-      const [src, dst, prio] = [who.slice(0, 2), who.slice(2, 4), who.slice(4)].map((digits) => parseInt(digits, 16));
-      return { id: identifier(parseInt(pgn, 16), { prio: prio!, src: src!, dst: dst! }), data: data.toLowerCase() };
-    }),
-  // The same messages as of a binary log, where only DLE stands twice.
-  actisense: (text) =>
-    [...text.matchAll(/1002(93(?:..)*?)1003(?=1002|$)/g)].map(([, escaped = ""]) => {
-      const bytes = escaped.match(/../g)!.join(" ").replaceAll("10 10", "10").split(" ");
-      const [prio, specific, format, page, dst, src] = bytes.slice(2).map((byte) => parseInt(byte, 16));
-      return {
-        id: identifier(page! * 65536 + format! * 256 + specific!, { prio: prio!, src: src!, dst: dst! }),
-        data: bytes.slice(13, -1).join(""),
-      };
-    }),
 };
 
 /** Items of a recording, found with as little knowledge of the formats as will do for well-behaved ones. */
 export function naiveItems(format: RecordingFormat, bytes: Uint8Array): NaiveItem[] {
-  return NAIVE[format](format === "ebl" || format === "actisense" ? formatHex(bytes) : new TextDecoder().decode(bytes));
+  const read = NAIVE[format];
+  if (!read) throw new Error(`no naive reader of ${format}`);
+  return read(format === "ebl" ? formatHex(bytes) : new TextDecoder().decode(bytes));
 }
 
 function lines(text: string): string[] {

@@ -67,7 +67,9 @@ function readReply(bytes: Uint8Array<ArrayBuffer>, method: string): RawReply | u
   );
   const rest = bytes.slice(end + 4);
   const chunked = headers.get("Transfer-Encoding") === "chunked";
-  const bodiless = method === "HEAD" || status === 204 || status < 200;
+  // What does not end is told as far as it came: a stream that opens where it must not is seen at once.
+  const isStream = headers.get("Content-Type")?.startsWith("text/event-stream") ?? false;
+  const bodiless = method === "HEAD" || status === 204 || status < 200 || isStream;
   const length = bodiless ? 0 : Number(headers.get("Content-Length") ?? 0);
   const body = bodiless || !chunked ? rest : joinChunks(rest);
   if (!body || body.length < length) return undefined;

@@ -32,7 +32,7 @@ export async function reblocked(
 ): Promise<BackfillBlock> {
   using reader = new BlockReader();
   const builder = new BlockBuilder({ blockBytes: 65_536 });
-  builder.begin({ notes: { buses: ["can0"], epoch } });
+  builder.begin({ metadata: { buses: ["can0"], epoch } });
   const frame = newStoredFrame();
   let baseTimeUs = 0;
   let end = from;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { functionsOf, importsOf, readSource } from "./source.ts";
+import { Random } from "./random.ts";
 
 /** A dollar sign and a brace, so that this file's own templates stay simple. */
 const HOLE = "$" + "{";
@@ -61,4 +62,19 @@ Deno.test("the scanner measures functions of every form and nothing else", () =>
     `try {${body}} catch (e) {${body}}`,
   ];
   for (const text of others) assert.deepEqual(functionsOf(readSource("a.ts", text)), [], text);
+});
+
+Deno.test("random gives the same numbers for the same seed and others for another", () => {
+  const draw = (seed: number) => {
+    const random = new Random(seed);
+    return Array.from({ length: 20 }, () => random.int(1000));
+  };
+  assert.deepEqual(draw(7), draw(7));
+  assert.notDeepEqual(draw(7), draw(8));
+});
+
+Deno.test("random reaches both ends of a range and nothing beyond", () => {
+  const random = new Random(1);
+  const drawn = new Set(Array.from({ length: 1000 }, () => random.between(3, 6)));
+  assert.deepEqual([...drawn].sort(), [3, 4, 5, 6]);
 });

@@ -147,13 +147,19 @@ export const RULES: readonly Rule[] = [
   },
   {
     claim: "packages that touch the environment are loaded where they are used",
-    where: anywhere,
+    // A file of this name does nothing but import a package, and is loaded by its address.
+    where: (path) => !path.endsWith("_package.ts"),
     find: function* (source) {
       for (const { at, specifier, kind } of importsOf(source)) {
-        if (kind === "static" && LAZY.test(specifier)) yield { line: lineAt(source.text, at), what: specifier };
+        if (kind === "static" && (LAZY.test(specifier) || specifier.endsWith("_package.ts"))) {
+          yield { line: lineAt(source.text, at), what: specifier };
+        }
       }
     },
-    bad: [["src/outlets/b.ts", `import { connect } from "mqtt";`]],
+    bad: [["src/outlets/b.ts", `import { connect } from "mqtt";`], [
+      "src/a/b.ts",
+      `import { c } from "./c_package.ts";`,
+    ]],
     good: [["src/outlets/b.ts", `import type { A } from "mqtt";\nconst { connect } = await import("mqtt");`]],
   },
   {

@@ -122,7 +122,7 @@ export class WholePayloads {
       this.#commanded = new CommandedPgn(raw!);
       this.#layout = this.#random.pick(definitionsOf(raw!));
     }
-    if (field.proprietary && name !== undefined) this.#commanded?.note(name, raw!);
+    if (field.proprietary && name !== undefined) this.#commanded?.restrict(name, raw!);
     if (type === "index") this.#index = raw!;
     if (type === "key") [this.#key, this.#bytes] = [field.keys!.get(raw!), undefined];
     if (type === "length") this.#bytes = raw!;
@@ -201,7 +201,7 @@ export class WholePayloads {
     const raw = ["text", "lau", "lz", "decimal", "binary"].includes(known.field.type)
       ? undefined
       : this.#written(before, bits!);
-    if (raw !== undefined) this.#commanded!.note(this.#index, raw);
+    if (raw !== undefined) this.#commanded!.restrict(this.#index, raw);
   }
 
   #value(): void {

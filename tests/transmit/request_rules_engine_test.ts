@@ -95,11 +95,11 @@ Deno.test("a datum that is missing is asked for by an ISO request to the device,
     },
     { rule: "rule", want: PGN_LISTS, bus: 0, prio: 6, pgn: 59904, src: OWN, dst: 9, data: Uint8Array.of(0, 238, 1) },
   ]);
-  engine.heard(message({ src: 9, pgn: CONFIGURATION }), 100);
-  engine.heard(message({ src: 8, pgn: PGN_LISTS }), 100);
-  engine.heard(message({ src: 9, pgn: PGN_LISTS, bus: 1 }), 100);
+  engine.received(message({ src: 9, pgn: CONFIGURATION }), 100);
+  engine.received(message({ src: 8, pgn: PGN_LISTS }), 100);
+  engine.received(message({ src: 9, pgn: PGN_LISTS, bus: 1 }), 100);
   assert.equal(engine.pending, 1, "an answer of somebody else is none");
-  engine.heard(message({ src: 9, pgn: PGN_LISTS }), 200);
+  engine.received(message({ src: 9, pgn: PGN_LISTS }), 200);
   assert.deepEqual([engine.pending, engine.counters.answered], [0, 2]);
   assert.deepEqual(askedAt(engine, { fromMs: SECOND, toMs: 24 * HOUR }), []);
 });
@@ -108,8 +108,8 @@ Deno.test("a datum is asked for again when it is older than its maximum age, and
   const engine = engineOf([isoRule({ maxAgeMs: 60 * SECOND, onOnline: false })]);
   engine.known(device(9), EARLIER);
   assert.equal(ask(engine, 0).length, 1);
-  engine.heard(message({ src: 9, pgn: CONFIGURATION }), SECOND);
-  engine.heard(message({ src: 9, pgn: CONFIGURATION }), 30 * SECOND);
+  engine.received(message({ src: 9, pgn: CONFIGURATION }), SECOND);
+  engine.received(message({ src: 9, pgn: CONFIGURATION }), 30 * SECOND);
   assert.equal(engine.counters.answered, 1, "what nobody had asked for is no answer");
   assert.deepEqual(askedAt(engine, { toMs: 89 * SECOND }), []);
   assert.deepEqual(ask(engine, 90 * SECOND).length, 1);
@@ -121,8 +121,8 @@ Deno.test("the minimum interval has the last word over the maximum age and over 
   const times: number[] = [];
   for (let nowMs = 0; nowMs < 35 * SECOND; nowMs += 100) {
     if (ask(engine, nowMs).length > 0) times.push(nowMs);
-    engine.heard(message({ src: 9, pgn: CONFIGURATION }), nowMs);
-    engine.heard(message({ src: 9, pgn: ROUTE }), nowMs);
+    engine.received(message({ src: 9, pgn: CONFIGURATION }), nowMs);
+    engine.received(message({ src: 9, pgn: ROUTE }), nowMs);
   }
   assert.deepEqual(times, [0, 10_000, 20_000, 30_000]);
 });
@@ -131,11 +131,11 @@ Deno.test("without a reason to want it from the first, a datum is asked for when
   const engine = engineOf([isoRule({ onOnline: false, invalidateOn: [ROUTE] })]);
   engine.known(device(9), EARLIER);
   assert.deepEqual([engine.pending, ask(engine, 0).length], [0, 0]);
-  engine.heard(message({ src: 8, pgn: ROUTE }), 0);
+  engine.received(message({ src: 8, pgn: ROUTE }), 0);
   assert.equal(ask(engine, 0).length, 0);
-  engine.heard(message({ src: 9, pgn: ROUTE }), 0);
+  engine.received(message({ src: 9, pgn: ROUTE }), 0);
   assert.deepEqual([engine.pending, ask(engine, 0).length], [1, 1]);
-  engine.heard(message({ src: 9, pgn: CONFIGURATION }), 100);
+  engine.received(message({ src: 9, pgn: CONFIGURATION }), 100);
   assert.deepEqual(askedAt(engine, { fromMs: SECOND, toMs: HOUR }), []);
 });
 
@@ -154,10 +154,10 @@ Deno.test("invalidation does not shorten the waits for a device that does not an
   const engine = engineOf([isoRule({ invalidateOn: [ROUTE] })]);
   engine.known(device(9), EARLIER);
   askedAt(engine, { toMs: 70 * SECOND });
-  engine.heard(message({ src: 9, pgn: ROUTE }), 71 * SECOND);
+  engine.received(message({ src: 9, pgn: ROUTE }), 71 * SECOND);
   assert.deepEqual(askedAt(engine, { fromMs: 71 * SECOND, toMs: 149 * SECOND }), []);
-  engine.heard(message({ src: 9, pgn: CONFIGURATION }), 149 * SECOND);
-  engine.heard(message({ src: 9, pgn: ROUTE }), 149 * SECOND);
+  engine.received(message({ src: 9, pgn: CONFIGURATION }), 149 * SECOND);
+  engine.received(message({ src: 9, pgn: ROUTE }), 149 * SECOND);
   assert.equal(ask(engine, 149 * SECOND).length, 1);
 });
 
@@ -165,14 +165,14 @@ for (const control of [1, 2]) {
   Deno.test(`a device that refuses with control byte ${control} is asked six hours later, and counted`, () => {
     const engine = engineOf([isoRule()]);
     engine.known(device(9), EARLIER);
-    engine.heard(nak(9, CONFIGURATION), 0);
+    engine.received(nak(9, CONFIGURATION), 0);
     assert.equal(engine.counters.refused, 0, "nobody had asked");
     assert.equal(ask(engine, 0).length, 1);
-    engine.heard(nak(8, CONFIGURATION, control), 50);
-    engine.heard(nak(9, PGN_LISTS, control), 50);
-    engine.heard(message({ src: 9, pgn: 59392, data: [control] }), 50);
+    engine.received(nak(8, CONFIGURATION, control), 50);
+    engine.received(nak(9, PGN_LISTS, control), 50);
+    engine.received(message({ src: 9, pgn: 59392, data: [control] }), 50);
     assert.equal(engine.counters.refused, 0, "the refusals of others, of other PGNs, and what is cut short");
-    engine.heard(nak(9, CONFIGURATION, control), 0);
+    engine.received(nak(9, CONFIGURATION, control), 0);
     assert.deepEqual(engine.counters, { answered: 0, refused: 1 });
     assert.deepEqual(
       askedAt(engine, { toMs: 12 * HOUR }),
@@ -188,7 +188,7 @@ for (const [control, what] of [[0, "an acknowledgement"], [3, "a device that is 
     const engine = engineOf([isoRule()]);
     engine.known(device(9), EARLIER);
     ask(engine, 0);
-    engine.heard(nak(9, CONFIGURATION, control), 50);
+    engine.received(nak(9, CONFIGURATION, control), 50);
     assert.equal(engine.counters.refused, 0);
     assert.equal(ask(engine, 10 * SECOND).length, 1);
   });
@@ -198,7 +198,7 @@ Deno.test("a refusal of an own message's PGN is about the sub-key that was asked
   const engine = engineOf([frameRule({ want: [1, 2] })], { globalMinIntervalMs: 50 });
   engine.known(device(9), EARLIER);
   assert.deepEqual([0, 50].flatMap((nowMs) => ask(engine, nowMs)).map(({ want }) => want), [1, 2]);
-  engine.heard(nak(9, REGISTERS | 9), 60);
+  engine.received(nak(9, REGISTERS | 9), 60);
   assert.equal(engine.counters.refused, 1);
   assert.deepEqual([10_050, 10_100].flatMap((nowMs) => ask(engine, nowMs)).map(({ want }) => want), [1]);
 });
@@ -209,10 +209,10 @@ Deno.test("an own message carries the sub-key little-endian, and only the answer
   const requests = ask(engine, 0);
   assert.deepEqual(requests.map(brief), ["0 9 61184 66998ded00000000", "0 9 61184 66998fed00000000"]);
   assert.equal(requests[0]!.prio, 7);
-  engine.heard(message({ src: 9, pgn: REGISTERS, data: [0x66, 0x99, 0x8f] }), 10);
-  engine.heard(message({ src: 9, pgn: REGISTERS, data: [0x66, 0x99, 0x90, 0xed, 1, 2, 3, 4] }), 10);
+  engine.received(message({ src: 9, pgn: REGISTERS, data: [0x66, 0x99, 0x8f] }), 10);
+  engine.received(message({ src: 9, pgn: REGISTERS, data: [0x66, 0x99, 0x90, 0xed, 1, 2, 3, 4] }), 10);
   assert.equal(engine.pending, 2);
-  engine.heard(message({ src: 9, pgn: REGISTERS, data: [0x66, 0x99, 0x8f, 0xed, 1, 2, 3, 4] }), 10);
+  engine.received(message({ src: 9, pgn: REGISTERS, data: [0x66, 0x99, 0x8f, 0xed, 1, 2, 3, 4] }), 10);
   assert.equal(engine.pending, 1);
   assert.deepEqual(ask(engine, 10 * SECOND).map(({ want }) => want), [0xed8d]);
 });
@@ -227,9 +227,9 @@ Deno.test("a sub-key of four bytes goes and comes whole; without a place to read
   engine.known(device(9), EARLIER);
   const [request, plain] = ask(engine, 0);
   assert.deepEqual([formatHex(request!.data), formatHex(plain!.data)], ["0098badcfe", "01"]);
-  engine.heard(message({ src: 9, pgn: REGISTERS, data: [1, 2, 3] }), 1);
+  engine.received(message({ src: 9, pgn: REGISTERS, data: [1, 2, 3] }), 1);
   assert.equal(engine.pending, 1);
-  engine.heard(message({ src: 9, pgn: REGISTERS, data: request!.data }), 1);
+  engine.received(message({ src: 9, pgn: REGISTERS, data: request!.data }), 1);
   assert.equal(engine.pending, 0);
 });
 
@@ -261,8 +261,8 @@ Deno.test("a rule that asks everybody asks once for all its devices, and again w
   engine.known(device(1, { bus: 1 }), EARLIER);
   assert.deepEqual(ask(engine, 0).map(({ bus, dst }) => [bus, dst]), [[0, 255], [1, 255]]);
   assert.equal(engine.pending, 4);
-  for (const src of [1, 3]) engine.heard(message({ src, pgn: CONFIGURATION }), 100);
-  engine.heard(message({ src: 1, bus: 1, pgn: CONFIGURATION }), 100);
+  for (const src of [1, 3]) engine.received(message({ src, pgn: CONFIGURATION }), 100);
+  engine.received(message({ src: 1, bus: 1, pgn: CONFIGURATION }), 100);
   assert.deepEqual(ask(engine, 10 * SECOND).map(({ bus, dst }) => [bus, dst]), [[0, 255]]);
   engine.known(device(2), EARLIER);
   engine.gone({ bus: 0, src: 2 }, 11 * SECOND);
@@ -273,7 +273,7 @@ Deno.test("a newcomer does not make everybody be asked sooner than the minimum i
   const engine = engineOf([isoRule({ to: 255 })]);
   engine.known(device(1), EARLIER);
   ask(engine, 0);
-  engine.heard(message({ src: 1, pgn: CONFIGURATION }), 100);
+  engine.received(message({ src: 1, pgn: CONFIGURATION }), 100);
   engine.known(device(2), SECOND);
   assert.deepEqual(askedAt(engine, { fromMs: 2 * SECOND, toMs: 15 * SECOND }), [10 * SECOND]);
 });
@@ -342,7 +342,7 @@ Deno.test("what a device had told is asked again when it was away; another devic
   const engine = engineOf([isoRule()]);
   engine.known(device(9, { name: 5n }), EARLIER);
   ask(engine, 0);
-  engine.heard(message({ src: 9, pgn: CONFIGURATION }), 100);
+  engine.received(message({ src: 9, pgn: CONFIGURATION }), 100);
   engine.gone({ bus: 0, src: 9 }, 20 * SECOND);
   engine.known(device(9, { name: 5n }), 21 * SECOND);
   assert.equal(engine.pending, 1);
@@ -358,7 +358,7 @@ Deno.test("who was away for five minutes is taken for restarted: a refusal of be
   const engine = engineOf([isoRule()]);
   engine.known(device(9, { name: 5n }), EARLIER);
   ask(engine, 0);
-  engine.heard(nak(9, CONFIGURATION), 100);
+  engine.received(nak(9, CONFIGURATION), 100);
   engine.gone({ bus: 0, src: 9 }, SECOND);
   engine.known(device(9, { name: 5n }), 300 * SECOND);
   assert.equal(ask(engine, 301 * SECOND).length, 0);

@@ -75,7 +75,7 @@ class World {
         engine.gone(device, this.nowMs);
         break;
       case 2:
-        engine.heard(message({ bus, src, pgn: random.pick([...INVALIDATING, ...WANTS]) }), this.nowMs);
+        engine.received(message({ bus, src, pgn: random.pick([...INVALIDATING, ...WANTS]) }), this.nowMs);
     }
     this.ask(random.chance(0.5));
   }
@@ -107,7 +107,7 @@ class World {
     for (const device of this.present.values()) {
       if (device.bus !== bus || (dst !== 255 && dst !== device.src)) continue;
       const data = [want & 0xff, want >> 8, 0, 0];
-      this.engine.heard(
+      this.engine.received(
         message({ bus, src: device.src, pgn: pgn === REGISTERS ? pgn : want, data: data.map((byte) => byte & 0xff) }),
         this.nowMs,
       );

@@ -8,9 +8,9 @@ import {
   labelsOfPayload,
   listPgns,
 } from "../../src/pgn/mod.ts";
-import { OVERLAY_DEFINITIONS } from "../../src/pgn/overlay/mod.ts";
+import { OVERLAY_DEFINITIONS } from "../../src/pgn/overlay.ts";
 import { fieldTexts, readUnit, UNIT_SYSTEMS, unitsOf, type UnitSystem, valueText } from "../../src/units/mod.ts";
-import { lookOf } from "../../src/units/look.ts";
+import { displayFormatOf } from "../../src/units/display_format.ts";
 import * as units from "../../src/units/mod.ts";
 
 interface Place {
@@ -58,7 +58,7 @@ Deno.test("every unit that a definition has is known, and has a look in each sys
     units.add(unit);
     assert.ok(readUnit(unit), `${at}: ${unit}`);
     for (const system of ["nautical", "metric"] as const) {
-      assert.ok(lookOf({ name: "any", unit }, system), `${at}: ${unit}`);
+      assert.ok(displayFormatOf({ name: "any", unit }, system), `${at}: ${unit}`);
     }
   }
   assert.ok(units.size >= 30, `${units.size} units`);

@@ -5,8 +5,8 @@ import type { CandumpFrame } from "../support/candump.ts";
 import { Candump, Child } from "../support/child.ts";
 import { eventually } from "../support/eventually.ts";
 import { NaiveAssembler } from "../support/naive_assembler.ts";
-import { needs } from "../support/needs.ts";
-import { TestProgram } from "../support/program.ts";
+import { IS_FULL, needs } from "../support/needs.ts";
+import { START_MS, TestProgram } from "../support/program.ts";
 import { Random } from "../support/random.ts";
 import { TpReceiver } from "../support/tp_receiver.ts";
 
@@ -80,6 +80,14 @@ class SendingBoat implements AsyncDisposable {
     return { status: response.status, reply: await response.json() };
   }
 
+  /** Asks until somebody answers: a slow machine under emulation hears not every frame. */
+  async answered(body: unknown): Promise<{ status: number; reply: Answer }> {
+    return await eventually("an answer", async () => {
+      const answer = await this.query(body);
+      return answer.status !== 504 && answer;
+    }, { deadlineMs: START_MS });
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#program[Symbol.asyncDispose]();
   }
@@ -103,7 +111,8 @@ Deno.test(
   options,
   async () => {
     const random = new Random(9223);
-    const payloads = Array.from({ length: 215 }, (_, i) => random.bytes(i + 9));
+    const payloads = Array.from({ length: 215 }, (_, i) => random.bytes(i + 9))
+      .filter(({ length }) => IS_FULL || length % 8 === 1 || length > 222);
     const long = random.bytes(1785);
     await using dump = await Candump.of("vcan0");
     await using boat = await SendingBoat.start(
@@ -142,18 +151,19 @@ Deno.test("POST /query is answered by the simulated boat in another process", op
   const device = await eventually(
     "a device that has told everything",
     async () => (await boat.get<Device[]>("/devices")).find(({ model_id }) => model_id !== undefined),
+    { deadlineMs: START_MS },
   );
   const dst = device.src;
 
-  const product = await boat.query({ pgn: PRODUCT, dst });
+  const product = await boat.answered({ pgn: PRODUCT, dst });
   assert.deepEqual([product.status, product.reply.pgn, product.reply.src], [200, PRODUCT, dst]);
   assert.equal(product.reply.decoded?.["model_id"], device.model_id);
-  const configuration = await boat.query({ pgn: CONFIGURATION, dst });
+  const configuration = await boat.answered({ pgn: CONFIGURATION, dst });
   assert.deepEqual([configuration.status, configuration.reply.src], [200, dst]);
-  const anybody = await boat.query({ pgn: PRODUCT });
+  const anybody = await boat.answered({ pgn: PRODUCT });
   assert.deepEqual([anybody.status, anybody.reply.pgn], [200, PRODUCT]);
 
-  const refused = await boat.query({ pgn: 65001, dst });
+  const refused = await boat.answered({ pgn: 65001, dst });
   assert.deepEqual(
     [refused.status, refused.reply.detail],
     [502, `Device ${dst} refused the request: PGN not available`],

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { systemClock } from "../../src/base/mod.ts";
-import { SocketCanBus } from "../../src/can/mod.ts";
+import { createBus, LoopbackBus, SocketCanBus } from "../../src/can/mod.ts";
 import { canBusSuite, Recorder, run, until } from "../contract/can_bus.ts";
 import { needs } from "../support/needs.ts";
+import { SocketCanAddonBus } from "../../src/can/socketcan/addon.ts";
+import { addonNeeds } from "../support/addon.ts";
 
 const options = needs({ permissions: ["ffi", "read"], programs: ["ip", "tc", "cansend", "cangen"] });
 
@@ -106,4 +108,19 @@ Deno.test("SocketCanBus: an exception in its own loop is told, waited out and lo
     isBroken = false;
     await bus.close();
   }
+});
+
+const addonOptions = addonNeeds(needs({ permissions: ["ffi", "read", "env"], programs: ["ip", "tc", "cansend"] }));
+
+canBusSuite("SocketCanAddonBus", {
+  create: (name) => new SocketCanAddonBus(name),
+  hasInterfaces: true,
+  options: addonOptions,
+});
+
+Deno.test("createBus makes the bus of each driver", addonOptions, async () => {
+  const parts = { clock: systemClock };
+  assert.ok(await createBus("vcan0", { driver: "ffi", ...parts }) instanceof SocketCanBus);
+  assert.ok(await createBus("vcan0", { driver: "socketcan", ...parts }) instanceof SocketCanAddonBus);
+  assert.ok(await createBus("vcan0", { driver: "loopback", ...parts }) instanceof LoopbackBus);
 });

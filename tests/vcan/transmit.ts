@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
-import { type CanBus, createBus } from "../../src/can/mod.ts";
-import { formatHex, parseCanId } from "../../src/frame/mod.ts";
-import { type OutgoingMessage, Transmitter, type TransmitterOptions } from "../../src/transmit/mod.ts";
+import { Assembler, type CanBus, createBus } from "../../src/can/mod.ts";
+import { buildCanId, formatHex, nameFromBytes, parseCanId } from "../../src/frame/mod.ts";
+import {
+  type OutgoingMessage,
+  type OwnAddress,
+  Transmitter,
+  type TransmitterOptions,
+  VirtualDevice,
+} from "../../src/transmit/mod.ts";
 import { type CandumpFrame, parseCandump } from "../support/candump.ts";
 import { eventually } from "../support/eventually.ts";
 import { NaiveAssembler } from "../support/naive_assembler.ts";
@@ -10,6 +16,8 @@ import { IS_FULL, needs } from "../support/needs.ts";
 import { Random } from "../support/random.ts";
 import { TpReceiver } from "../support/tp_receiver.ts";
 import { outgoing } from "../support/tp_wire.ts";
+import { silentLogger, systemClock } from "../../src/base/mod.ts";
+import { run } from "../contract/can_bus.ts";
 
 const options = needs({ permissions: ["ffi", "read", "run"], programs: ["ip", "candump"] });
 /** Every day `send.ts` sends the same payloads by `POST /send`, through the transmitter. */
@@ -174,3 +182,218 @@ Deno.test(
     await sender.transmitter.send([outgoing()]);
   },
 );
+
+const deviceOptions = needs({ permissions: ["ffi", "read", "run", "write"], programs: ["ip", "candump", "canplayer"] });
+const BUSES = ["vcan0", "vcan1"];
+const CLAIM = 60928;
+const PRODUCT = 126996;
+const LOW = 0xc0328200ffc00100n;
+const MIDDLE = 0xc0328200ffc00200n;
+const HIGH = 0xc0328200ffc00300n;
+
+/** What candump has written so far of a bus. */
+class Dump implements AsyncDisposable {
+  readonly #child: Deno.ChildProcess;
+  readonly #reading: Promise<void>;
+  #text = "";
+
+  constructor(bus: string) {
+    // -D: goes on when the interface has been down.
+    const args = ["-D", "-L", bus];
+    this.#child = new Deno.Command("candump", { args, stdin: "null", stdout: "piped", stderr: "null" }).spawn();
+    this.#reading = this.#read();
+  }
+
+  get frames(): CandumpFrame[] {
+    return parseCandump(this.#text.slice(0, this.#text.lastIndexOf("\n") + 1));
+  }
+
+  /** The claims as `[source, NAME]`. */
+  get claims(): [number, bigint][] {
+    return this.frames.filter(({ id }) => parseCanId(id).pgn === CLAIM)
+      .map(({ id, data }) => [id & 0xff, nameFromBytes(data)]);
+  }
+
+  async #read(): Promise<void> {
+    for await (const text of this.#child.stdout.pipeThrough(new TextDecoderStream())) this.#text += text;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.#child.status;
+    await this.#reading;
+  }
+}
+
+/** A virtual device with sockets of its own, wired as in the boat server. */
+class Gateway implements AsyncDisposable {
+  readonly #buses: CanBus[];
+  readonly #transmitter: Transmitter;
+  readonly device: VirtualDevice;
+
+  private constructor(buses: CanBus[], name: bigint) {
+    this.#buses = buses;
+    this.#transmitter = new Transmitter({ buses });
+    this.device = new VirtualDevice({
+      ...{ buses, name, transmit: this.#transmitter, clock: systemClock, log: silentLogger },
+      modelId: "vcan gateway",
+    });
+  }
+
+  static async start(name: bigint): Promise<Gateway> {
+    const buses = await Promise.all(BUSES.map((bus) => createBus(bus)));
+    const gateway = new Gateway(buses, name);
+    for (const [index, bus] of buses.entries()) await gateway.#open(bus, index);
+    gateway.device.start();
+    return gateway;
+  }
+
+  async #open(bus: CanBus, index: number): Promise<void> {
+    const assembler = new Assembler((message) => this.device.message(message), { bus: index });
+    await bus.open({
+      frame: (frame) => {
+        assembler.push(frame);
+        this.#transmitter.heard(index, frame);
+        this.device.heard(index, frame);
+      },
+      state: (state) => {
+        if (state.type === "up") this.device.up(index);
+      },
+    });
+  }
+
+  /** Waits until it holds an address. */
+  async holds(src: number, bus = 0): Promise<void> {
+    const pathExists = (own: OwnAddress) => own.kind === "claimed" && own.src === src;
+    await eventually(`address ${src} on ${BUSES[bus]}`, () => pathExists(this.device.address(bus)));
+  }
+
+  /** Waits until it holds an address, and tells which. */
+  async holdsAny(bus = 0): Promise<number> {
+    return await eventually(`an address on ${BUSES[bus]}`, () => {
+      const own = this.device.address(bus);
+      return own.kind === "claimed" ? own.src : undefined;
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.device.stop();
+    for (const bus of this.#buses) await bus.close();
+  }
+}
+
+/** A frame of a third party. */
+interface Word {
+  pgn: number;
+  src: number;
+  dst?: number;
+  data: readonly number[];
+}
+
+/** A third party says something on the first bus, by one program: parts of a session must follow each other soon. */
+async function say(...words: readonly Word[]): Promise<void> {
+  const lines = words.map(({ pgn, src, dst = 255, data }) => {
+    const id = buildCanId({ prio: 6, pgn, src, dst }).toString(16).toUpperCase().padStart(8, "0");
+    return `(0.000000) vcan0 ${id}#${Uint8Array.from(data).toHex()}\n`;
+  });
+  const file = await Deno.makeTempFile({ suffix: ".log" });
+  try {
+    await Deno.writeTextFile(file, lines.join(""));
+    await run("canplayer", "-I", file);
+  } finally {
+    await Deno.remove(file);
+  }
+}
+
+function nameBytes(name: bigint): number[] {
+  return Array.from({ length: 8 }, (_, i) => Number((name >> BigInt(8 * i)) & 0xffn));
+}
+
+Deno.test(
+  "two virtual devices and a third party: each address has one holder, the lower NAME wins",
+  deviceOptions,
+  async () => {
+    await using dump = new Dump("vcan0");
+    await using middle = await Gateway.start(MIDDLE);
+    await using high = await Gateway.start(HIGH);
+    const [first, second] = [await middle.holdsAny(), await high.holdsAny()];
+    assert.deepEqual([first, second].sort(), [251, 252]);
+    assert.notEqual(await middle.holdsAny(1), await high.holdsAny(1));
+    const onOther = middle.device.address(1);
+
+    await say({ pgn: CLAIM, src: first, data: nameBytes(LOW) });
+    await middle.holds(250);
+    await say({ pgn: CLAIM, src: second, data: nameBytes(HIGH + 1n) });
+    await eventually("the rival is answered", () => {
+      const last = dump.claims.at(-1);
+      return last?.[0] === second && last[1] === HIGH;
+    });
+    await high.holds(second);
+
+    // Told to take the address of the other, whose NAME is higher: that one has to go.
+    await say(
+      { pgn: 60416, src: 10, data: [32, 9, 0, 2, 255, 0xd8, 0xfe, 0] },
+      { pgn: 60160, src: 10, data: [1, ...nameBytes(MIDDLE).slice(0, 7)] },
+      { pgn: 60160, src: 10, data: [2, ...nameBytes(MIDDLE).slice(7), second, 255, 255, 255, 255, 255] },
+    );
+    await middle.holds(second);
+    assert.notEqual(await high.holdsAny(), second);
+
+    assert.deepEqual(middle.device.address(1), onOther, "the other bus has no conflict");
+    assert.deepEqual([middle.device.counters(0)!.sameName, high.device.counters(0)!.sameName], [0, 0]);
+    // By the rule of the wire: the last claim of a NAME is its address.
+    const own = new Map(dump.claims.map(([src, name]) => [name, src]));
+    assert.deepEqual([own.get(LOW), own.get(MIDDLE), own.get(HIGH)], [first, second, await high.holdsAny()]);
+  },
+);
+
+Deno.test(
+  "a virtual device tells what it is, refuses what it is not, and goes where it is told",
+  deviceOptions,
+  async () => {
+    await using dump = new Dump("vcan0");
+    await using gateway = await Gateway.start(MIDDLE);
+    await gateway.holds(252);
+    await say({ pgn: 59904, src: 10, dst: 252, data: [0x14, 0xf0, 0x01] });
+    await say({ pgn: 59904, src: 10, dst: 252, data: [0x11, 0xf2, 0x01] });
+    const from = (pgn: number) => dump.frames.filter(({ id }) => parseCanId(id).pgn === pgn && (id & 0xff) === 252);
+    await eventually("the product information", () => from(PRODUCT).length === 20);
+    const naive = new NaiveAssembler();
+    const whole = from(PRODUCT).map(({ id, data }) =>
+      naive.push({ id, data, offset: 0, length: data.length, timeUs: 0, monoMs: 0 })
+    ).find((message) => message !== undefined);
+    assert.match(new TextDecoder().decode(Uint8Array.from(whole!.data)), /vcan gateway/);
+    await eventually("the refusal", () => from(59392).length === 1);
+    assert.equal(from(59392)[0]!.data.toHex(), "01ffffffff11f201");
+
+    // A commanded address comes addressed (RTS), so that it must be asked for; where that takes too long, again.
+    const command = [...nameBytes(MIDDLE), 77];
+    const answers = () => from(60416).map(({ data }) => data.toHex());
+    await eventually("it confirms", async () => {
+      const before = answers().length;
+      await say({ pgn: 60416, src: 10, dst: 252, data: [16, 9, 0, 2, 255, 0xd8, 0xfe, 0] });
+      await eventually("it asks for the packets", () => answers().length > before);
+      assert.equal(answers()[before], "110201ffffd8fe00");
+      await say(
+        { pgn: 60160, src: 10, dst: 252, data: [1, ...command.slice(0, 7)] },
+        { pgn: 60160, src: 10, dst: 252, data: [2, ...command.slice(7), 255, 255, 255, 255, 255] },
+      );
+      await eventually("it confirms or ends the session", () => answers().length > before + 1);
+      return answers()[before + 1] === "13090002ffd8fe00";
+    });
+    await gateway.holds(77);
+    await gateway.holds(252, 1);
+  },
+);
+
+Deno.test("a virtual device claims again when its interface has been down", deviceOptions, async () => {
+  await using dump = new Dump("vcan1");
+  await using gateway = await Gateway.start(MIDDLE);
+  await gateway.holds(252, 1);
+  const own = () => dump.claims.filter(([src, name]) => src === 252 && name === MIDDLE).length;
+  await eventually("the claim", () => own() === 1);
+  await run("ip", "link", "set", "vcan1", "down");
+  await run("ip", "link", "set", "vcan1", "up");
+  await eventually("the claim again", () => own() === 2);
+  await gateway.holds(252, 1);
+});

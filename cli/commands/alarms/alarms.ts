@@ -3,121 +3,83 @@
  *
  * @module
  */
-import { VERSION } from "@vessel/gateway/version";
+import { errorText, Ranges } from "@vessel/gateway/base";
 import { formatTimeUs, newStoredFrame, sourceOfId } from "@vessel/gateway/frame";
 import type { BlockFile } from "@vessel/gateway/journal";
-import { errorText, Ranges, systemClock } from "@vessel/gateway/base";
+import { outputOptions } from "../../client/client_options.ts";
+import type { Program, ProgramContext } from "../../program/program.ts";
+import { formatItems, type ItemColumn } from "../../program/table.ts";
+import type { Output } from "../../program/terminal.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import { flagGroup } from "../../settings/option_types.ts";
+import type { SettingsOf } from "../../settings/options.ts";
+import { blocksOf, count, type ExaminedBlock, type FoundFile, spanOf } from "../inspect/file.ts";
+import { runOnFiles } from "../inspect/run.ts";
 import { type AlarmInterval, AlarmIntervals } from "./intervals.ts";
 import { ALARM_PGNS, alarmWord } from "./sources.ts";
-import { type OutputChoice, outputOptions, wantsJson } from "../../client/client_options.ts";
-import { programOptions, type ProgramSettings } from "../../settings/common_options.ts";
-import { blocksOf, bytesOf, count, type ExaminedBlock, findFiles, type FoundFile, spanOf } from "../inspect/file.ts";
-import { duration } from "../../settings/option_types.ts";
-import {
-  errorsOf,
-  EXIT,
-  outputOf,
-  type Program,
-  type ProgramContext,
-  runOnce,
-  stoppedBy,
-} from "../../program/program.ts";
-import { Progress } from "../../program/progress.ts";
-import { type Column, formatTable } from "../../program/table.ts";
-import type { Output } from "../../program/terminal.ts";
 
-interface AlarmsSettings extends ProgramSettings, OutputChoice {
-  gapMs: number;
-}
+const flags = flagGroup("Alarm intervals");
 
 const DEFAULT_GAP_MS = 120_000;
 
+const options = {
+  gapMs: flags.duration({
+    name: "gap",
+    default: DEFAULT_GAP_MS,
+    minMs: 1,
+    help: "Longest silence within one alarm interval. A later message starts a new interval.",
+  }),
+  ...outputOptions,
+  ...programOptions,
+};
+
 /** Name, operands and settings of `vbg alarms`. */
-export const program: Program<AlarmsSettings> = {
+export const program: Program<SettingsOf<typeof options>> = {
   name: "vbg alarms",
-  version: VERSION,
   summary:
     "lists the alarms of a boat from journal files (.lpj) and directories with their write-ahead logs: RV-C diagnostics " +
     "(PGN 130762), errors of Victron chargers (61184) and alerts (126983), merged into alarm intervals",
-  options: {
-    gapMs: duration({
-      name: "gap",
-      key: [],
-      environment: false,
-      default: DEFAULT_GAP_MS,
-      minMs: 1,
-      help: "Longest silence within one alarm interval. A later message starts a new interval.",
-      group: "Alarm intervals",
-    }),
-    ...outputOptions(),
-    ...programOptions(),
-  },
-  checks: [],
+  options,
   positionals: "FILE|DIR ...",
 };
 
-const COLUMNS: readonly Column[] = [
-  { title: "FIRST" },
-  { title: "LASTED", align: "right" },
-  { title: "BUS" },
-  { title: "SRC", align: "right" },
-  { title: "SEVERITY" },
-  { title: "SOURCE" },
-  { title: "CODE" },
-  { title: "COUNT", align: "right" },
-  { title: "ENDED" },
-  { title: "DETAIL" },
+const COLUMNS: readonly ItemColumn<AlarmInterval>[] = [
+  { title: "FIRST", text: ({ firstUs }) => formatTimeUs(firstUs) },
+  { title: "LASTED", align: "right", text: ({ firstUs, lastUs }) => timeSpanText(lastUs - firstUs) },
+  { title: "BUS", text: ({ bus }) => bus },
+  { title: "SRC", align: "right", text: ({ src }) => `${src}` },
+  { title: "SEVERITY", text: ({ severity }) => severity },
+  { title: "SOURCE", text: ({ source }) => source },
+  { title: "CODE", text: ({ code }) => code },
+  { title: "COUNT", align: "right", text: ({ count }) => `${count}` },
+  { title: "ENDED", text: ({ clearedUs }) => clearedUs === undefined ? "silent" : "cleared" },
+  { title: "DETAIL", text: ({ detail }) => detail },
 ];
 
 /** Runs `vbg alarms`. Returns the exit code: 1 if something cannot be read. */
-export async function run(around: ProgramContext): Promise<number> {
-  return await runOnce(program, {
-    around,
-    interrupted: EXIT.interrupted,
-    run: async (settings, names) => await alarms(settings, { names, around }),
+export async function run(context: ProgramContext): Promise<number> {
+  return await runOnFiles(program, {
+    context,
+    run: async (settings, { found, output, json, onBytes, fail }) => {
+      const intervals = new AlarmIntervals(settings);
+      const reader = new AlarmReader(intervals);
+      for (const file of await openInOrder(found, fail)) {
+        const { path, bytes, index } = file;
+        if (index.state === "torn") {
+          context.printError(`${program.name}: ${path}: torn, ${bytes - index.end} bytes cannot be read`);
+        }
+        for await (const found of blocksOf(file, onBytes)) {
+          const problem = reader.read(found, file);
+          if (problem !== undefined) fail(`${path}: byte ${found.place.offset}: ${problem}`);
+        }
+      }
+      await output.write(json ? formatJson(intervals.all) : formatText(intervals.all, output));
+    },
   });
 }
 
-async function alarms(
-  settings: AlarmsSettings,
-  { names, around }: { names: readonly string[]; around: ProgramContext },
-): Promise<number> {
-  const [output, stopping] = [outputOf(around), stoppedBy(around)];
-  const found = await findFiles(names);
-  const total = bytesOf(found);
-  const progress = new Progress({ output: errorsOf(around), total, unit: "bytes", clock: systemClock });
-  const intervals = new AlarmIntervals(settings);
-  const reader = new AlarmReader(intervals);
-  let failures = 0;
-  const onBytes = (bytes: number) => {
-    stopping.throwIfAborted();
-    progress.add(bytes);
-  };
-  const fail = (what: string) => {
-    failures++;
-    around.complain(`${program.name}: ${what}`);
-  };
-  try {
-    for (const file of await inOrder(found, fail)) {
-      const { path, bytes, index } = file;
-      if (index.state === "torn") {
-        around.complain(`${program.name}: ${path}: torn, ${bytes - index.end} bytes cannot be read`);
-      }
-      for await (const found of blocksOf(file, onBytes)) {
-        const problem = reader.read(found, file);
-        if (problem !== undefined) fail(`${path}: byte ${found.place.offset}: ${problem}`);
-      }
-    }
-  } finally {
-    progress.done();
-  }
-  await output.write(wantsJson(settings, output) ? formatJson(intervals.all) : formatText(intervals.all, output));
-  await output.flush();
-  return failures === 0 ? EXIT.ok : EXIT.failure;
-}
-
 /** The readable files, sorted by the time of their first block. */
-async function inOrder(found: readonly FoundFile[], fail: (what: string) => void): Promise<BlockFile[]> {
+async function openInOrder(found: readonly FoundFile[], fail: (what: string) => void): Promise<BlockFile[]> {
   const files: BlockFile[] = [];
   for (const { path, open } of found) {
     const file = await open().catch((error) => fail(`${path}: ${errorText(error)}`));
@@ -147,7 +109,7 @@ class AlarmReader {
     for (const cursor = block.frames(); cursor.index < frames && cursor.next(frame);) {
       if (!ALARM_PGNS.has(frame.pgn) || (block.baseSeq !== undefined && seen.has(frame.seq))) continue;
       const word = alarmWord(frame.pgn, frame.data.subarray(frame.offset, frame.offset + frame.length));
-      const bus = block.notes.buses?.[frame.bus] ?? `bus ${frame.bus}`;
+      const bus = block.metadata.buses?.[frame.bus] ?? `bus ${frame.bus}`;
       if (word) this.#intervals.add(word, { bus, src: sourceOfId(frame.id), timeUs: frame.timeUs });
     }
     if (block.baseSeq !== undefined) seen.add(block.baseSeq, block.baseSeq + frames);
@@ -161,17 +123,9 @@ class AlarmReader {
   }
 }
 
-function formatText(intervals: readonly AlarmInterval[], { columns, hasColor }: Output): string {
-  const rows = intervals.map(({ firstUs, lastUs, clearedUs, bus, src, severity, source, code, count, detail }) => [
-    formatTimeUs(firstUs),
-    lastingText(lastUs - firstUs),
-    ...[bus, `${src}`, severity, source, code, `${count}`],
-    clearedUs === undefined ? "silent" : "cleared",
-    detail,
-  ]);
-  if (rows.length === 0) return "no alarms\n";
-  const table = formatTable(rows, { columns: COLUMNS, width: columns, color: hasColor });
-  return `${table}\n${count(rows.length, "episode")}\n`;
+function formatText(intervals: readonly AlarmInterval[], { columns: width, hasColor: color }: Output): string {
+  if (intervals.length === 0) return "no alarms\n";
+  return `${formatItems(intervals, { columns: COLUMNS, width, color })}\n${count(intervals.length, "episode")}\n`;
 }
 
 function formatJson(intervals: readonly AlarmInterval[]): string {
@@ -184,7 +138,7 @@ function formatJson(intervals: readonly AlarmInterval[]): string {
 }
 
 /** Hours, minutes and seconds, each with its unit: `1 h 2 min 5 s`. */
-function lastingText(us: number): string {
+function timeSpanText(us: number): string {
   const seconds = Math.round(us / 1e6);
   const parts = [[Math.floor(seconds / 3600), "h"], [Math.floor(seconds / 60) % 60, "min"], [
     seconds % 60,

@@ -4,24 +4,22 @@
  * @module
  */
 import { errorText } from "@vessel/gateway/base";
+import { basename } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
-import { basename } from "node:path";
-import { VERSION } from "@vessel/gateway/version";
-import { archiveS3Checks, archiveS3Options, type ArchiveS3Settings, isKeyPart } from "./options.ts";
-import { findAwsAccount } from "./aws_credentials.ts";
-import { type Environment, parseCommandLine } from "../../settings/options.ts";
 import { EXIT, type Program, type ProgramContext, runOnce } from "../../program/program.ts";
+import { type Environment, parseCommandLine } from "../../settings/options.ts";
+import { findAwsAccount } from "./aws_credentials.ts";
+import { archiveS3Checks, archiveS3Options, type ArchiveS3Settings, isKeyPart } from "./options.ts";
 import { S3Store } from "./s3_store.ts";
 
 /** Name, operands and settings of `vbg archive-s3`. */
 export const program: Program<ArchiveS3Settings> = {
   name: "vbg archive-s3",
-  version: VERSION,
   summary:
     "sends journal files to an S3-compatible store, as the server's -journal-archive-command. Each line of standard " +
     'input is a file, {"path": "FILE.lpj", "instance_id": "aurora"}, and is answered by one, {"path", "status"}, with ' +
-    '"error" where the status is "error". Exit code 0 whatever they say, 2 when none could be tried',
+    '"error" where the status is "error". Exit code 0 even if a status is "error", 2 if no file could be tried',
   options: archiveS3Options,
   checks: archiveS3Checks,
   positionals: "[FILE ...]",
@@ -45,37 +43,37 @@ type Answer = (path: string, error?: string) => void;
  * @param input lines of JSON: `{"path", "instance_id"}`
  */
 export async function run(
-  around: ProgramContext,
+  context: ProgramContext,
   input: ReadableStream<Uint8Array> = standardInput(),
 ): Promise<number> {
   const answered = new Set<string>();
   const answer: Answer = (path, error) => {
     if (answered.has(path)) return;
     answered.add(path);
-    around.print(JSON.stringify(error === undefined ? { path, status: "ok" } : { path, status: "error", error }));
+    context.print(JSON.stringify(error === undefined ? { path, status: "ok" } : { path, status: "error", error }));
   };
   const complaints: string[] = [];
-  const complain = (text: string) => {
+  const printError = (text: string) => {
     complaints.push(text);
-    around.complain(text);
+    context.printError(text);
   };
   const code = await runOnce(program, {
-    around: { ...around, complain },
+    context: { ...context, printError },
     run: async (settings, paths) => {
-      const store = await openStore(settings, around.environment);
-      await archiveAll(readRequests(input, complain), { store, settings, answer });
-      refuse(paths, { answer, why: "no line on standard input says whose file it is" });
+      const store = await openStore(settings, context.environment);
+      await archiveAll(readRequests(input, printError), { store, settings, answer });
+      answerAll(paths, { answer, why: "no line on standard input says whose file it is" });
       return EXIT.ok;
     },
   });
   if (code === EXIT.ok) return EXIT.ok;
   const [why = "it failed"] = complaints.join("\n").split("\n");
-  for await (const { path } of readRequests(input, around.complain)) answer(path, why);
-  refuse(parseCommandLine(around.args, archiveS3Options).positionals, { answer, why });
+  for await (const { path } of readRequests(input, context.printError)) answer(path, why);
+  answerAll(parseCommandLine(context.args, archiveS3Options).positionals, { answer, why });
   return EXIT.settings;
 }
 
-function refuse(paths: readonly string[], { answer, why }: { answer: Answer; why: string }): void {
+function answerAll(paths: readonly string[], { answer, why }: { answer: Answer; why: string }): void {
   for (const path of paths) answer(path, why);
 }
 
@@ -127,13 +125,13 @@ function keyOf(path: string, { instanceId, prefix }: { instanceId: unknown; pref
 /** Reads the list of files. Reports and skips a line that names no file. */
 async function* readRequests(
   input: ReadableStream<Uint8Array>,
-  complain: (text: string) => void,
+  printError: (text: string) => void,
 ): AsyncGenerator<Request, undefined> {
   for await (const line of createInterface({ input: Readable.from(input), crlfDelay: Infinity })) {
     if (line.trim() === "") continue;
     const request = parseRequest(line);
     if (request) yield request;
-    else complain(`${program.name}: Cannot read the line "${line.slice(0, 100)}": expected JSON with a path`);
+    else printError(`${program.name}: Cannot read the line "${line.slice(0, 100)}": expected JSON with a path`);
   }
   return undefined;
 }

@@ -1,122 +1,86 @@
-import { programOptions, type ProgramSettings } from "../../settings/common_options.ts";
-import { boolean, duration, integer, optional, text } from "../../settings/option_types.ts";
-import type { Check, Options } from "../../settings/options.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import { optional, OptionGroup } from "../../settings/option_types.ts";
+import { type Check, refuse, type SettingsOf } from "../../settings/options.ts";
 
-/** Settings of `vbg archive-s3`. */
-export interface ArchiveS3Settings extends ProgramSettings {
-  /** Must not be empty. */
-  bucket: string;
-  /** Prefix of every key, without leading or trailing slash; empty: none. */
-  prefix: string;
-  /** Undefined: AWS. */
-  endpoint: string | undefined;
-  /** Undefined: as configured for the AWS tools. */
-  region: string | undefined;
-  pathStyle: boolean;
-  /** Undefined: the bucket's default. */
-  storageClass: string | undefined;
-  concurrency: number;
-  timeoutMs: number;
-  attempts: number;
-}
-
-/** The command has no configuration file. */
-const key: readonly string[] = [];
-const STORE = { key, group: "Store" };
-const SENDING = { key, group: "Sending" };
+const store = new OptionGroup("Store");
+const sending = new OptionGroup("Sending");
 const MIN_TIMEOUT_MS = 100;
 
 /** Options of `vbg archive-s3`. */
-export const archiveS3Options: Options<ArchiveS3Settings> = {
-  bucket: text({
+export const archiveS3Options = {
+  bucket: store.text({
     name: "bucket",
-    placeholder: "NAME",
-    default: "",
     help: "Bucket for the files. Required.",
-    ...STORE,
     validate: (value) =>
       /^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/.test(value)
         ? undefined
         : `Cannot use the bucket name "${value}": expected 3 to 63 letters, digits, dots or dashes`,
   }),
-  prefix: text({
+  prefix: store.text({
     name: "prefix",
-    placeholder: "PATH",
-    default: "",
-    help: "Prefix of every key: the key of a file is PATH/INSTANCE-ID/FILE-NAME.",
-    ...STORE,
+    placeholder: "PREFIX",
+    help: "Prefix of every key: the key of a file is PREFIX/INSTANCE-ID/FILE-NAME.",
     validate: (value) =>
       value === "" || value.split("/").every(isKeyPart)
         ? undefined
         : `Cannot use the key prefix "${value}": expected words separated by single slashes`,
   }),
-  endpoint: optional(text({
+  endpoint: optional(store.text({
     name: "endpoint",
     placeholder: "URL",
-    default: "",
     help: "URL of a store other than AWS, such as https://minio.example.com:9000.",
-    ...STORE,
     validate: checkEndpoint,
   })),
-  region: optional(text({
+  region: optional(store.text({
     name: "region",
-    default: "",
     help: "Region of the bucket. Without it: AWS_REGION, AWS_DEFAULT_REGION, the profile's, else us-east-1.",
-    ...STORE,
     validate: (value) =>
       /^[A-Za-z0-9-]+$/.test(value)
         ? undefined
         : `Cannot use the region "${value}": expected letters, digits and dashes`,
   })),
-  pathStyle: boolean({
+  pathStyle: store.boolean({
     name: "path-style",
-    default: false,
     help: "Put the bucket into the path of the URL instead of the host name. Most stores other than AWS need it.",
-    ...STORE,
   }),
-  storageClass: optional(text({
+  storageClass: optional(store.text({
     name: "storage-class",
-    placeholder: "CLASS",
-    default: "",
     help: "Storage class of the objects, such as STANDARD_IA. Without it: the bucket's default.",
-    ...STORE,
     validate: (value) =>
       /^[A-Z0-9_-]+$/.test(value)
         ? undefined
         : `Cannot use the storage class "${value}": expected capital letters, digits, _ and -`,
   })),
-  concurrency: integer({
+  concurrency: sending.integer({
     name: "concurrency",
     default: 4,
     min: 1,
     max: 64,
     help: "Number of files sent at the same time.",
-    ...SENDING,
   }),
-  timeoutMs: duration({
+  timeoutMs: sending.duration({
     name: "timeout",
     default: 30_000,
     minMs: MIN_TIMEOUT_MS,
     help: "Longest time without progress before an attempt fails. The server allows 5 minutes for a whole run.",
-    ...SENDING,
   }),
-  attempts: integer({
+  attempts: sending.integer({
     name: "attempts",
     default: 3,
     min: 1,
     max: 20,
     help: "Attempts for each request, with pauses that double from half a second. The server also tries again later.",
-    ...SENDING,
   }),
-  ...programOptions(),
+  ...programOptions,
 };
 
+/** Settings of `vbg archive-s3`. */
+export type ArchiveS3Settings = SettingsOf<typeof archiveS3Options>;
+
 /** Rules over several settings. */
-export const archiveS3Checks: readonly Check<ArchiveS3Settings>[] = [{
-  settings: ["bucket"],
-  severity: "error",
-  test: ({ bucket }) => bucket === "" ? "Cannot archive without a bucket: give -bucket NAME" : undefined,
-}];
+export const archiveS3Checks: readonly Check<ArchiveS3Settings>[] = [
+  refuse(["bucket"], ({ bucket }) => bucket === "" && "Cannot archive without a bucket: give -bucket NAME"),
+];
 
 /** Whether text is a valid key segment: a name must never lead into another boat's folder. */
 export function isKeyPart(text: string): boolean {

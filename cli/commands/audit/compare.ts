@@ -1,9 +1,14 @@
-import { type InstanceState, parseState, STATE_FILE } from "@vessel/gateway/cloud";
 import { Ranges } from "@vessel/gateway/base";
+import { type InstanceState, parseState, STATE_FILE } from "@vessel/gateway/cloud";
+import { epochWordOf } from "@vessel/gateway/journal";
+import { epochText } from "../inspect/file.ts";
+import { ExpectedFrames, type ExpectedReport } from "./expected.ts";
 import { isSame, MergedFrames } from "./frames.ts";
 import { Numbers } from "./numbers.ts";
 import { findParts, type Part } from "./parts.ts";
-import { type ExpectedReport, Truth } from "./expected.ts";
+
+/** Epoch of files that name none. */
+const NO_EPOCH = "00000000";
 
 /** The two directories to compare. */
 export interface AuditOptions {
@@ -55,7 +60,7 @@ export interface AuditReport {
 export async function audit(options: AuditOptions): Promise<AuditReport> {
   const [boat, cloud] = await Promise.all([findParts(options.boat), findParts(options.cloud)]);
   const state = await readState(options.cloud);
-  const truth = options.truth === undefined ? undefined : await Truth.read(options.truth);
+  const expected = options.truth === undefined ? undefined : await ExpectedFrames.read(options.truth);
   const report: AuditReport = {
     epochs: [],
     damage: { boat: boat.damage, cloud: cloud.damage },
@@ -69,13 +74,13 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
     using ofBoat = new MergedFrames(boat.parts.filter(ofWord));
     using ofCloud = new MergedFrames(cloud.parts.filter(ofWord));
     const isCurrent = state?.epochs.current !== undefined && wordOf(state.epochs.current) === word;
-    const comparison = new Comparison({ boat: ofBoat, cloud: ofCloud, state: isCurrent ? state : undefined, truth });
+    const comparison = new Comparison({ boat: ofBoat, cloud: ofCloud, state: isCurrent ? state : undefined, expected });
     await comparison.run();
-    report.epochs.push({ epoch: ofBoat.epoch ?? ofCloud.epoch ?? hexOf(word), ...comparison.report() });
+    report.epochs.push({ epoch: ofBoat.epoch ?? ofCloud.epoch ?? epochText(word) ?? NO_EPOCH, ...comparison.report() });
     report.damage.boat.push(...ofBoat.damage);
     report.damage.cloud.push(...ofCloud.damage);
   }
-  report.truth = truth?.report();
+  report.truth = expected?.report();
   report.isGood = isGood(report);
   return report;
 }
@@ -90,32 +95,29 @@ class Comparison {
   readonly #boat: MergedFrames;
   readonly #cloud: MergedFrames;
   readonly #state: InstanceState | undefined;
-  readonly #truth: Truth | undefined;
+  readonly #expected: ExpectedFrames | undefined;
   readonly #lost: Ranges;
   readonly #known: Ranges;
   readonly #held = new Ranges();
-  readonly #missing = new Numbers();
-  readonly #extra = new Numbers();
-  readonly #different = new Numbers();
-  readonly #recovered = new Numbers();
-  readonly #pruned = new Numbers();
-  #same = 0;
-  #holes = 0;
+  readonly #report = {
+    ...{ same: 0, missing: new Numbers(), holes: 0, extra: new Numbers(), different: new Numbers() },
+    ...{ recovered: new Numbers(), pruned: new Numbers(), lost: new Numbers(), claimed: new Numbers() },
+  };
   #boatFirst = NaN;
   /** First sequence number held. */
   #heldFrom = 0;
   #heldThrough = -1;
 
-  constructor({ boat, cloud, state, truth }: {
+  constructor({ boat, cloud, state, expected }: {
     boat: MergedFrames;
     cloud: MergedFrames;
     state: InstanceState | undefined;
-    truth: Truth | undefined;
+    expected: ExpectedFrames | undefined;
   }) {
     this.#boat = boat;
     this.#cloud = cloud;
     this.#state = state;
-    this.#truth = truth;
+    this.#expected = expected;
     this.#lost = new Ranges(state?.received.lost);
     this.#known = new Ranges(state?.received.durable);
   }
@@ -129,34 +131,31 @@ class Comparison {
       if (seq === Infinity) break;
       if (boat.seq === seq && Number.isNaN(this.#boatFirst)) this.#boatFirst = seq;
       if (cloud.seq === seq) this.#hold(seq);
-      this.#decide(seq);
+      this.#compare(seq);
       if (boat.seq === seq) boat.step();
       if (cloud.seq === seq) cloud.step();
     }
     this.#endHeld();
   }
 
+  /** Result after {@linkcode Comparison.run}. */
   report(): Omit<EpochReport, "epoch"> {
-    const [lost, claimed] = [new Numbers(), new Numbers()];
-    lost.addRanges(this.#lost.subtract(this.#held));
-    claimed.addRanges(this.#known.subtract(this.#held));
-    return {
-      ...{ same: this.#same, missing: this.#missing, holes: this.#holes, extra: this.#extra },
-      ...{ different: this.#different, recovered: this.#recovered, pruned: this.#pruned, lost, claimed },
-    };
+    this.#report.lost.addRanges(this.#lost.subtract(this.#held));
+    this.#report.claimed.addRanges(this.#known.subtract(this.#held));
+    return this.#report;
   }
 
-  #decide(seq: number): void {
+  #compare(seq: number): void {
     const [boat, cloud] = [this.#boat, this.#cloud];
     const [ours, theirs] = [boat.seq === seq ? boat.frame : undefined, cloud.seq === seq ? cloud.frame : undefined];
     if (ours && theirs) {
-      if (cloud.isContradicted || boat.isContradicted || !isSame(ours, theirs)) this.#different.add(seq);
-      else this.#same++;
+      if (cloud.isContradicted || boat.isContradicted || !isSame(ours, theirs)) this.#report.different.add(seq);
+      else this.#report.same++;
     } else if (ours) {
       if (this.#lost.has(seq)) return;
-      this.#missing.add(seq);
-      if (this.#state && !this.#known.has(seq)) this.#holes++;
-    } else if (cloud.isContradicted) this.#different.add(seq);
+      this.#report.missing.add(seq);
+      if (this.#state && !this.#known.has(seq)) this.#report.holes++;
+    } else if (cloud.isContradicted) this.#report.different.add(seq);
     else this.#explain(seq);
   }
 
@@ -165,13 +164,13 @@ class Comparison {
     const hasEnded = this.#boat.seq === Infinity && !Number.isNaN(this.#boatFirst);
     // Newest first: the block that declares the gap was opened last.
     const isGap = hasEnded || this.#boat.gaps.findLast(({ start, end }) => start <= seq && seq < end) !== undefined;
-    if (isGap) this.#recovered.add(seq);
-    else if (Number.isNaN(this.#boatFirst) && this.#boat.seq !== Infinity) this.#pruned.add(seq);
-    else this.#extra.add(seq);
+    if (isGap) this.#report.recovered.add(seq);
+    else if (Number.isNaN(this.#boatFirst) && this.#boat.seq !== Infinity) this.#report.pruned.add(seq);
+    else this.#report.extra.add(seq);
   }
 
   #hold(seq: number): void {
-    if (this.#truth && this.#cloud.frame) this.#truth.see(this.#cloud.frame);
+    if (this.#expected && this.#cloud.frame) this.#expected.add(this.#cloud.frame);
     if (seq !== this.#heldThrough + 1) this.#endHeld(seq);
     this.#heldThrough = seq;
   }
@@ -204,11 +203,5 @@ async function readState(directory: string): Promise<InstanceState | undefined> 
 
 /** First four bytes of an epoch, as in file headers. */
 function wordOf(epoch: string): number {
-  return new DataView(Uint8Array.fromHex(epoch.slice(0, 8)).buffer).getUint32(0, true);
-}
-
-function hexOf(word: number): string {
-  const bytes = new Uint8Array(4);
-  new DataView(bytes.buffer).setUint32(0, word, true);
-  return bytes.toHex();
+  return epochWordOf(Uint8Array.fromHex(epoch.slice(0, 8)));
 }

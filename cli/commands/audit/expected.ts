@@ -25,58 +25,48 @@ export function expectedLine(id: number, data: Uint8Array): string {
  * The frames that were sent on the bus, in order, no two the same: one {@linkcode expectedLine} each. Frames have
  * no numbers there, so their content identifies them.
  */
-export class Truth {
-  readonly #places = new Map<string, number>();
+export class ExpectedFrames {
+  readonly #indices = new Map<string, number>();
   readonly #sources = new Set<number>();
   readonly #seen: Uint8Array;
+  readonly #report = { found: 0, unrecorded: 0, doubled: 0, disordered: 0, strange: 0, others: 0 };
   #last = -1;
-  #found = 0;
-  #doubled = 0;
-  #disordered = 0;
-  #strange = 0;
-  #others = 0;
 
   private constructor(lines: Iterable<string>) {
     for (const line of lines) {
-      if (this.#places.has(line)) throw new TypeError(`The truth has ${line} twice`);
-      this.#places.set(line, this.#places.size);
+      if (this.#indices.has(line)) throw new TypeError(`The truth has ${line} twice`);
+      this.#indices.set(line, this.#indices.size);
       this.#sources.add(parseInt(line.slice(0, 8), 16) & 0xff);
     }
-    this.#seen = new Uint8Array(this.#places.size);
+    this.#seen = new Uint8Array(this.#indices.size);
   }
 
   /** Reads a file of expected frames. Ignores an incomplete last line. */
-  static async read(path: string): Promise<Truth> {
+  static async read(path: string): Promise<ExpectedFrames> {
     const text = await Deno.readTextFile(path);
-    return new Truth(text.slice(0, text.lastIndexOf("\n") + 1).split("\n").filter((line) => line !== ""));
+    return new ExpectedFrames(text.slice(0, text.lastIndexOf("\n") + 1).split("\n").filter((line) => line !== ""));
   }
 
   /** Adds the next frame held. */
-  see({ id, data, offset, length }: StoredFrame): void {
-    const place = this.#places.get(expectedLine(id, data.subarray(offset, offset + length)));
-    if (place === undefined) {
-      if (this.#sources.has(sourceOfId(id))) this.#strange++;
-      else this.#others++;
+  add({ id, data, offset, length }: StoredFrame): void {
+    const report = this.#report;
+    const index = this.#indices.get(expectedLine(id, data.subarray(offset, offset + length)));
+    if (index === undefined) {
+      if (this.#sources.has(sourceOfId(id))) report.strange++;
+      else report.others++;
       return;
     }
-    if (this.#seen[place] === 1) this.#doubled++;
+    if (this.#seen[index] === 1) report.doubled++;
     else {
-      this.#seen[place] = 1;
-      this.#found++;
-      if (place < this.#last) this.#disordered++;
+      this.#seen[index] = 1;
+      report.found++;
+      if (index < this.#last) report.disordered++;
     }
-    this.#last = Math.max(this.#last, place);
+    this.#last = Math.max(this.#last, index);
   }
 
   /** Result so far. */
   report(): ExpectedReport {
-    return {
-      found: this.#found,
-      unrecorded: this.#places.size - this.#found,
-      doubled: this.#doubled,
-      disordered: this.#disordered,
-      strange: this.#strange,
-      others: this.#others,
-    };
+    return { ...this.#report, unrecorded: this.#indices.size - this.#report.found };
   }
 }

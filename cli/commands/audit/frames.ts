@@ -1,7 +1,11 @@
+import { basename } from "node:path";
 import { errorText } from "@vessel/gateway/base";
 import { newStoredFrame, type StoredFrame } from "@vessel/gateway/frame";
 import { BlockReader, type Gap } from "@vessel/gateway/journal";
 import type { Part } from "./parts.ts";
+
+/** Location of a block, and its first number. */
+type Block = Omit<Part, "epochWord" | "timeUs">;
 
 /** Iterates over the frames of one part. */
 interface Cursor {
@@ -21,14 +25,14 @@ export class MergedFrames implements Disposable {
   readonly damage: string[] = [];
   /** The whole epoch in hexadecimal, once a block has named it. */
   epoch: string | undefined;
-  readonly #parts: readonly Part[];
+  readonly #parts: readonly Block[];
   readonly #reader = new BlockReader();
   #at = 0;
   #open: Cursor[] = [];
   #seq = Infinity;
 
   /** @param parts sorted by their first numbers */
-  constructor(parts: readonly Part[]) {
+  constructor(parts: readonly Block[]) {
     this.#parts = parts;
   }
 
@@ -86,13 +90,13 @@ export class MergedFrames implements Disposable {
     this.#reader[Symbol.dispose]();
   }
 
-  async #openPart(part: Part): Promise<Cursor | undefined> {
-    const where = `${part.path.slice(part.path.lastIndexOf("/") + 1)}, byte ${part.offset}`;
+  async #openPart(part: Block): Promise<Cursor | undefined> {
+    const where = `${basename(part.path)}, byte ${part.offset}`;
     try {
       const block = await this.#reader.read(part.path, part);
       if (block.baseSeq !== part.seq) throw new TypeError("its header has another number");
-      this.epoch ??= block.notes.epoch?.toHex();
-      this.#noteGap(block.notes.gap, part.seq);
+      this.epoch ??= block.metadata.epoch?.toHex();
+      this.#noteGap(block.metadata.gap, part.seq);
       const frame = newStoredFrame();
       const frames = block.frames();
       const next = () => {

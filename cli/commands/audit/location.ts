@@ -13,7 +13,7 @@ const MAX_NAMED = 20;
  * @throws {SettingsError} it is not a journal directory
  */
 export async function boatDirectory(directory: string): Promise<string> {
-  const { isJournal, isEmpty } = await look(directory);
+  const { isJournal, isEmpty } = await inspectDirectory(directory);
   // A new memory card: only the cloud holds frames of the boat.
   if (isJournal || isEmpty) return directory;
   throw new SettingsError(`Cannot compare "${directory}": it is not the journal directory of a boat`);
@@ -25,10 +25,10 @@ export async function boatDirectory(directory: string): Promise<string> {
  * @throws {SettingsError} the data directory holds no boat or several
  */
 export async function cloudDirectory(directory: string): Promise<string> {
-  const { isJournal, folders } = await look(directory);
+  const { isJournal, folders } = await inspectDirectory(directory);
   if (isJournal) return directory;
   const ids: string[] = [];
-  for (const name of folders.sort()) if ((await look(`${directory}/${name}`)).isJournal) ids.push(name);
+  for (const name of folders.sort()) if ((await inspectDirectory(`${directory}/${name}`)).isJournal) ids.push(name);
   const [only, ...others] = ids;
   if (only === undefined) {
     throw new SettingsError(
@@ -44,7 +44,9 @@ export async function cloudDirectory(directory: string): Promise<string> {
 }
 
 /** Whether a directory holds files of a boat, and the directories in it. */
-async function look(directory: string): Promise<{ isJournal: boolean; isEmpty: boolean; folders: string[] }> {
+async function inspectDirectory(
+  directory: string,
+): Promise<{ isJournal: boolean; isEmpty: boolean; folders: string[] }> {
   const folders: string[] = [];
   let isJournal = false;
   let isEmpty = true;

@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { type BlockFile, openBlockFile, readJournalDirectory, storedBytes } from "@vessel/gateway/journal";
 import { errorText } from "@vessel/gateway/base";
 
@@ -35,7 +36,7 @@ export async function findParts(directory: string): Promise<Parts> {
     try {
       addBlocks(await openBlockFile(path), found);
     } catch (error) {
-      found.damage.push(`${nameOf(path)}: ${errorText(error)}`);
+      found.damage.push(`${basename(path)}: ${errorText(error)}`);
     }
   }
   for (const wal of wals) addBlocks(wal, found);
@@ -45,7 +46,7 @@ export async function findParts(directory: string): Promise<Parts> {
 
 function addBlocks({ path, index }: BlockFile, { parts, damage }: Parts): void {
   const { header: { epochWord }, blocks, state, damaged, end } = index;
-  const name = nameOf(path);
+  const name = basename(path);
   if (state === "torn") damage.push(`${name}: torn behind byte ${end}`);
   if (damaged > 0) damage.push(`${name}: ${damaged} places where no block begins`);
   for (const { offset, header, unsealed } of blocks) {
@@ -53,8 +54,4 @@ function addBlocks({ path, index }: BlockFile, { parts, damage }: Parts): void {
     if (seq === undefined) return void damage.push(`${name}: its frames have no numbers`);
     parts.push({ epochWord, seq, timeUs, path, offset, bytes: storedBytes(header), unsealed });
   }
-}
-
-function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
 }

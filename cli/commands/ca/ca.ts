@@ -3,9 +3,11 @@
  *
  * @module
  */
-import { VERSION } from "@vessel/gateway/version";
-import { Authority, CertificateError, FilesExistError, initAuthority, readIssued } from "@vessel/gateway/cloud";
 import { systemClock } from "@vessel/gateway/base";
+import { Authority, CertificateError, FilesExistError, initAuthority, readIssued } from "@vessel/gateway/cloud";
+import type { CommandFile } from "../../program/dispatch.ts";
+import { type Program, type ProgramContext, runOnce, SettingsError, UsageError } from "../../program/program.ts";
+import type { ProgramSettings } from "../../settings/common_options.ts";
 import {
   caInitOptions,
   type CaInitSettings,
@@ -17,53 +19,41 @@ import {
   type CaRevokeSettings,
 } from "./options.ts";
 import { formatBoat, formatInit, formatList, formatListJson, formatRevoked, formatServer } from "./report.ts";
-import type { CommandFile } from "../../program/dispatch.ts";
-import { formatUsage } from "../../program/help.ts";
-import { EXIT, type Program, type ProgramContext, runOnce } from "../../program/program.ts";
-import type { ProgramSettings } from "../../settings/common_options.ts";
 
 const clock = systemClock;
 
 const initProgram: Program<CaInitSettings> = {
   name: "vbg-cloud ca init",
-  version: VERSION,
-  summary: "makes an authority, whose certificates boats and cloud trust",
+  summary: "creates an authority whose certificates boats and cloud trust",
   options: caInitOptions,
-  checks: [],
 };
 
 const issueProgram: Program<CaIssueSettings> = {
   name: "vbg-cloud ca issue",
-  version: VERSION,
-  summary: "makes a certificate for a boat, named by its instance id, or with -host or -ip for the cloud",
+  summary: "creates a certificate for a boat, named by its instance id, or with -host or -ip for the cloud",
   options: caIssueOptions,
-  checks: [],
   positionals: "[BOAT]",
 };
 
 const revokeProgram: Program<CaRevokeSettings> = {
   name: "vbg-cloud ca revoke",
-  version: VERSION,
-  summary: "has the certificates of a boat, named by its instance id, refused from now on",
+  summary: "revokes the certificates of a boat, named by its instance id",
   options: caRevokeOptions,
-  checks: [],
   positionals: "BOAT",
 };
 
 const listProgram: Program<CaListSettings> = {
   name: "vbg-cloud ca list",
-  version: VERSION,
-  summary: "shows all certificates that the authority has made",
+  summary: "lists all certificates of the authority",
   options: caListOptions,
-  checks: [],
 };
 
 /** `vbg-cloud ca init`. */
 export const initCommand: CommandFile = {
   program: initProgram,
-  run: (around) =>
+  run: (context) =>
     runCommand(initProgram, {
-      around,
+      context,
       run: async ({ caDir, name, days }) => {
         const { notAfterMs } = await initAuthority(caDir, { name, days, clock });
         return formatInit(caDir, notAfterMs);
@@ -74,14 +64,14 @@ export const initCommand: CommandFile = {
 /** `vbg-cloud ca issue`. */
 export const issueCommand: CommandFile = {
   program: issueProgram,
-  run: (around) =>
+  run: (context) =>
     runCommand(issueProgram, {
-      around,
+      context,
       run: async ({ caDir, hosts, ips, days, force }, words) => {
         const isServer = hosts.length + ips.length > 0;
         const boat = isServer
           ? noWord(words)
-          : oneBoat(words, { orElse: "; -host or -ip make the cloud's certificate" });
+          : oneBoat(words, { orElse: "; -host or -ip create the cloud's certificate" });
         using authority = await Authority.open(caDir, { clock });
         const options = { days, isForced: force };
         if (boat === undefined) return formatServer(await authority.issueServer({ hosts, ips }, options), caDir);
@@ -94,9 +84,9 @@ export const issueCommand: CommandFile = {
 /** `vbg-cloud ca revoke`. */
 export const revokeCommand: CommandFile = {
   program: revokeProgram,
-  run: (around) =>
+  run: (context) =>
     runCommand(revokeProgram, {
-      around,
+      context,
       run: async ({ caDir, serial }, words) => {
         const boat = oneBoat(words);
         using authority = await Authority.open(caDir, { clock });
@@ -108,9 +98,9 @@ export const revokeCommand: CommandFile = {
 /** `vbg-cloud ca list`. */
 export const listCommand: CommandFile = {
   program: listProgram,
-  run: (around) =>
+  run: (context) =>
     runCommand(listProgram, {
-      around,
+      context,
       run: async ({ caDir, json }) => {
         const nowMs = clock.wallUs() / 1000;
         return (json ? formatListJson : formatList)(await readIssued(caDir), nowMs);
@@ -118,27 +108,21 @@ export const listCommand: CommandFile = {
     }),
 };
 
-/** The operands of the command line are wrong. */
-class UsageError extends Error {}
-
-/** Runs a command that returns the text to print, if any; a usage error is exit code 2. */
+/** Runs a command that returns the text to print, if any. */
 async function runCommand<S extends ProgramSettings>(
   program: Program<S>,
-  { around, run }: { around: ProgramContext; run: (settings: S, words: readonly string[]) => Promise<string> },
+  { context, run }: { context: ProgramContext; run: (settings: S, words: readonly string[]) => Promise<string> },
 ): Promise<number> {
   return await runOnce(program, {
-    around,
+    context,
     run: async (settings, words) => {
       try {
         const text = await run(settings, words);
-        if (text !== "") around.print(text);
-        return EXIT.ok;
+        if (text !== "") context.print(text);
       } catch (error) {
-        if (!(error instanceof UsageError || error instanceof CertificateError)) throw error;
-        const usage = error instanceof UsageError ? `\n\n${formatUsage(program)}` : "";
-        const hint = error instanceof FilesExistError ? "; -force writes over it" : "";
-        around.complain(`${program.name}: ${error.message}${hint}${usage}`);
-        return EXIT.settings;
+        if (!(error instanceof CertificateError)) throw error;
+        const hint = error instanceof FilesExistError ? "; -force overwrites it" : "";
+        throw new SettingsError(error.message + hint, { cause: error });
       }
     },
   });
@@ -147,10 +131,10 @@ async function runCommand<S extends ProgramSettings>(
 function oneBoat(words: readonly string[], { orElse = "" } = {}): string {
   const [boat, ...others] = words;
   if (boat !== undefined && others.length === 0) return boat;
-  throw new UsageError(`Cannot tell which boat: expected one word, its instance id, found ${words.length}${orElse}`);
+  throw new UsageError(`Missing boat: expected one instance id, found ${words.length}${orElse}`);
 }
 
 function noWord([word]: readonly string[]): undefined {
   if (word === undefined) return undefined;
-  throw new UsageError(`Unexpected argument "${word}": -host and -ip make the cloud's certificate, not a boat's`);
+  throw new UsageError(`Unexpected argument "${word}": -host and -ip create the cloud's certificate, not a boat's`);
 }

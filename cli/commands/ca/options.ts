@@ -1,8 +1,8 @@
-import { isIP } from "node:net";
 import { isHostName } from "@vessel/gateway/cloud";
+import { isIP } from "node:net";
 import { programOptions, type ProgramSettings } from "../../settings/common_options.ts";
-import { boolean, integer, list, optional, text } from "../../settings/option_types.ts";
-import type { Option, Options } from "../../settings/options.ts";
+import { flagGroup, optional } from "../../settings/option_types.ts";
+import type { Option, SettingsOf } from "../../settings/options.ts";
 
 /** Settings of all commands of `vbg-cloud ca`. */
 export interface CaSettings extends ProgramSettings {
@@ -10,142 +10,105 @@ export interface CaSettings extends ProgramSettings {
   caDir: string;
 }
 
-/** Settings of `vbg-cloud ca init`. */
-export interface CaInitSettings extends CaSettings {
-  name: string;
-  days: number;
-}
-
-/** Settings of `vbg-cloud ca issue`. */
-export interface CaIssueSettings extends CaSettings {
-  hosts: readonly string[];
-  ips: readonly string[];
-  days: number;
-  force: boolean;
-}
-
-/** Settings of `vbg-cloud ca revoke`. */
-export interface CaRevokeSettings extends CaSettings {
-  /** Undefined: all certificates of the boat. */
-  serial: string | undefined;
-}
-
-/** Settings of `vbg-cloud ca list`. */
-export interface CaListSettings extends CaSettings {
-  json: boolean;
-}
-
-const AUTHORITY = "Authority";
-const CERTIFICATE = "Certificate";
-/** Settings that only the command line has. */
-const here = { key: [], environment: false } as const;
+const authority = flagGroup("Authority");
+const certificate = flagGroup("Certificate");
 const AUTHORITY_DAYS = 3650;
 const CERTIFICATE_DAYS = 730;
 const MAX_DAYS = 7300;
 /** Longest common name (RFC 5280), characters. */
 const MAX_NAME_LENGTH = 64;
 
-const caDir: Option<string> = text({
+const caDir: Option<string> = authority.text({
   name: "ca-dir",
-  key: [],
+  environment: true,
   placeholder: "DIR",
   default: "vbg-ca",
-  help: "Directory of the authority. Whoever can read the key in it can be any boat: keep it off the servers.",
-  group: AUTHORITY,
+  help: "Directory of the authority. Its key can create a certificate for any boat: do not keep it on a server.",
   validate: (dir) => dir === "" ? "Cannot use an empty path as the directory" : undefined,
 });
 
 /** Options of `vbg-cloud ca init`. */
-export const caInitOptions: Options<CaInitSettings> = {
+export const caInitOptions = {
   caDir,
-  name: text({
+  name: authority.text({
     name: "name",
-    ...here,
     default: "Vessel Bus Gateway",
     help: "Common name of the authority.",
-    group: AUTHORITY,
     validate: (name) =>
       name.trim() !== "" && name.length <= MAX_NAME_LENGTH
         ? undefined
-        : `Cannot be a common name: "${name}": expected 1 to ${MAX_NAME_LENGTH} characters`,
+        : `Cannot use the common name "${name}": expected 1 to ${MAX_NAME_LENGTH} characters`,
   }),
-  days: integer({
+  days: authority.integer({
     name: "days",
-    ...here,
     placeholder: "DAYS",
     default: AUTHORITY_DAYS,
     min: 1,
     max: MAX_DAYS,
-    help: "How long the authority is good. No certificate of it is good for longer.",
-    group: AUTHORITY,
+    help: "Validity of the authority, in days. No certificate of it is valid for longer.",
   }),
-  ...programOptions(),
+  ...programOptions,
 };
 
+/** Settings of `vbg-cloud ca init`. */
+export type CaInitSettings = SettingsOf<typeof caInitOptions>;
+
 /** Options of `vbg-cloud ca issue`. */
-export const caIssueOptions: Options<CaIssueSettings> = {
+export const caIssueOptions = {
   caDir,
-  hosts: list({
+  hosts: certificate.list({
     name: "host",
-    ...here,
     placeholder: "HOST",
-    default: [],
-    help: "Host name that boats reach the cloud by: makes the cloud's certificate. May be given several times.",
-    group: CERTIFICATE,
-    validate: (host) => isHostName(host) ? undefined : `Cannot be a host name: "${host}"`,
+    help: "Host name of the cloud, as boats use it: creates the cloud's certificate. May be repeated.",
+    validate: (host) => {
+      if (isHostName(host)) return undefined;
+      return isIP(host) === 0 ? `Cannot read the host name "${host}"` : `"${host}" is an IP address: use -ip ${host}`;
+    },
   }),
-  ips: list({
+  ips: certificate.list({
     name: "ip",
-    ...here,
     placeholder: "ADDRESS",
-    default: [],
-    help: "IP address that boats reach the cloud by: makes the cloud's certificate. May be given several times.",
-    group: CERTIFICATE,
-    validate: (ip) => isIP(ip) !== 0 ? undefined : `Cannot be an IP address: "${ip}"`,
+    help: "IP address of the cloud, as boats use it: creates the cloud's certificate. May be repeated.",
+    validate: (ip) => isIP(ip) !== 0 ? undefined : `Cannot read the IP address "${ip}"`,
   }),
-  days: integer({
+  days: certificate.integer({
     name: "days",
-    ...here,
     placeholder: "DAYS",
     default: CERTIFICATE_DAYS,
     min: 1,
     max: MAX_DAYS,
-    help: "How long the certificate is good; it ends with the authority at the latest.",
-    group: CERTIFICATE,
+    help: "Validity of the certificate, in days. It ends with the authority at the latest.",
   }),
-  force: boolean({
+  force: certificate.boolean({
     name: "force",
-    ...here,
-    default: false,
-    help: "Write over the files of an earlier certificate. It stays good until it ends or is revoked.",
-    group: CERTIFICATE,
+    help: "Overwrite the files of an earlier certificate, which stays valid until it expires or is revoked.",
   }),
-  ...programOptions(),
+  ...programOptions,
 };
+
+/** Settings of `vbg-cloud ca issue`. */
+export type CaIssueSettings = SettingsOf<typeof caIssueOptions>;
 
 /** Options of `vbg-cloud ca revoke`. */
-export const caRevokeOptions: Options<CaRevokeSettings> = {
+export const caRevokeOptions = {
   caDir,
-  serial: optional(text({
+  serial: optional(certificate.text({
     name: "serial",
-    ...here,
     placeholder: "HEX",
-    default: "",
-    help: "The one certificate that is revoked, by its serial number. Without it: all of the boat.",
-    group: CERTIFICATE,
+    help: "Serial number of the certificate to revoke. Without it: all certificates of the boat.",
   })),
-  ...programOptions(),
+  ...programOptions,
 };
 
+/** Settings of `vbg-cloud ca revoke`. */
+export type CaRevokeSettings = SettingsOf<typeof caRevokeOptions>;
+
 /** Options of `vbg-cloud ca list`. */
-export const caListOptions: Options<CaListSettings> = {
+export const caListOptions = {
   caDir,
-  json: boolean({
-    name: "json",
-    ...here,
-    default: false,
-    help: "Print a line of JSON for each certificate.",
-    group: CERTIFICATE,
-  }),
-  ...programOptions(),
+  json: certificate.boolean({ name: "json", help: "Print each certificate as a line of JSON." }),
+  ...programOptions,
 };
+
+/** Settings of `vbg-cloud ca list`. */
+export type CaListSettings = SettingsOf<typeof caListOptions>;

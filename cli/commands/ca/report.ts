@@ -1,5 +1,6 @@
-import { AUTHORITY_FILES, type CertificateFolder, type IssuedCertificate } from "@vessel/gateway/cloud";
 import { formatAddress } from "@vessel/gateway/base";
+import { AUTHORITY_FILES, type CertificateFolder, type IssuedCertificate } from "@vessel/gateway/cloud";
+import { formatItems, type ItemColumn } from "../../program/table.ts";
 
 /** Port on which a cloud accepts replication. */
 const GRPC_PORT = 9443;
@@ -14,18 +15,21 @@ const DEFAULT_CA_DIR = "vbg-ca";
 export function formatInit(caDir: string, notAfterMs: number): string {
   const command = `vbg-cloud ca issue${caDirFlag(caDir)}`;
   return [
-    `Made an authority, good until ${dateOf(notAfterMs)}:`,
+    `Created an authority, valid until ${dateOf(notAfterMs)}:`,
     ...columns([
       [`${caDir}/${AUTHORITY_FILES.cert}`, "its certificate, which boats and cloud trust"],
-      [`${caDir}/${AUTHORITY_FILES.key}`, "its key: whoever reads it can be any boat; keep a copy in a safe place"],
-      [`${caDir}/${AUTHORITY_FILES.record}`, "every certificate that it makes"],
-      [`${caDir}/${AUTHORITY_FILES.revoked}`, "those that are good no more, for the cloud"],
+      [
+        `${caDir}/${AUTHORITY_FILES.key}`,
+        "its key, which can create a certificate for any boat: keep a copy in a safe place",
+      ],
+      [`${caDir}/${AUTHORITY_FILES.record}`, "the list of its certificates"],
+      [`${caDir}/${AUTHORITY_FILES.revoked}`, "its revoked certificates, for the cloud"],
       [`${caDir}/${AUTHORITY_FILES.crl}`, "the same, signed, for other programs"],
     ]),
     "",
     "Next:",
     ...columns([
-      [`${command} -host ${EXAMPLE_HOST}`, "the cloud's certificate, for the name that boats reach it by"],
+      [`${command} -host ${EXAMPLE_HOST}`, "the cloud's certificate, for the host name that boats use"],
       [`${command} BOAT`, "a boat's certificate; BOAT is its instance id"],
     ]),
   ].join("\n");
@@ -37,7 +41,7 @@ export function formatServer(made: CertificateFolder, caDir: string): string {
   return [
     ...madeLines(made, `for the cloud at ${made.certificate.name}`),
     "",
-    `The cloud's flags, with the files where they are:`,
+    "Flags of the cloud, with the files where they are:",
     ...flagLines([
       ["tls-cert", made.certPath],
       ["tls-key", made.keyPath],
@@ -73,11 +77,11 @@ export function formatBoat(
     ...madeLines(made, `for the boat "${name}"`),
     ...made.earlier.flatMap(({ serial, notAfterMs }) => [
       "",
-      `An earlier certificate of this boat stays good until ${dateOf(notAfterMs)}. When the boat has the new one:`,
+      `An earlier certificate of this boat stays valid until ${dateOf(notAfterMs)}. When the boat has the new one:`,
       `  vbg-cloud ca revoke${caDirFlag(caDir)} ${name} -serial ${serial}`,
     ]),
     "",
-    "The boat's flags, with the files where they are:",
+    "Flags of the boat, with the files where they are:",
     ...flagLines([
       ["replication-target", target],
       ["replication-instance-id", name],
@@ -98,7 +102,7 @@ export function formatBoat(
     "    }",
     "  }",
     "",
-    "The cloud needs no change: it knows every boat whose certificate this authority made.",
+    "The cloud needs no change: it accepts every boat with a certificate of this authority.",
   ].join("\n");
 }
 
@@ -106,30 +110,30 @@ export function formatBoat(
 export function formatRevoked(revoked: readonly IssuedCertificate[], caDir: string): string {
   return [
     `Revoked ${revoked.length === 1 ? "1 certificate" : `${revoked.length} certificates`} of "${revoked[0]?.name}":`,
-    ...columns(revoked.map(({ serial, notAfterMs }) => [serial, `would have been good until ${dateOf(notAfterMs)}`])),
+    ...columns(revoked.map(({ serial, notAfterMs }) => [serial, `was valid until ${dateOf(notAfterMs)}`])),
     "",
-    "The files that tell it:",
+    "Updated files:",
     ...columns([
       [
         `${caDir}/${AUTHORITY_FILES.revoked}`,
-        "for the cloud: where that uses a copy, copy it again; no restart is needed",
+        "for the cloud: copy it again if the cloud uses a copy; no restart is needed",
       ],
       [`${caDir}/${AUTHORITY_FILES.crl}`, "for other programs"],
     ]),
   ].join("\n");
 }
 
-/** All certificates, for people. */
+/** Table of all certificates. */
 export function formatList(certificates: readonly IssuedCertificate[], nowMs: number): string {
-  if (certificates.length === 0) return "No certificate was made yet";
-  const rows = certificates.map((
-    each,
-  ) => [each.serial, dateOf(each.notAfterMs), stateText(each, nowMs), each.kind, each.name]);
-  const table = [["SERIAL", "ENDS", "STATE", "KIND", "NAME"], ...rows];
-  const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
-  return table.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd()).join(
-    "\n",
-  );
+  if (certificates.length === 0) return "No certificates yet";
+  const columns: readonly ItemColumn<IssuedCertificate>[] = [
+    { title: "SERIAL", text: ({ serial }) => serial },
+    { title: "ENDS", text: ({ notAfterMs }) => dateOf(notAfterMs) },
+    { title: "STATE", text: (certificate) => stateText(certificate, nowMs) },
+    { title: "KIND", text: ({ kind }) => kind },
+    { title: "NAME", text: ({ name }) => name },
+  ];
+  return formatItems(certificates, { columns, width: Infinity, color: false });
 }
 
 /** All certificates, a line of JSON each. */
@@ -159,10 +163,12 @@ function stateText(certificate: IssuedCertificate, nowMs: number): string {
 
 function madeLines({ certPath, keyPath, caPath, certificate }: CertificateFolder, whose: string): string[] {
   return [
-    `Made a certificate ${whose}, good until ${dateOf(certificate.notAfterMs)}, serial number ${certificate.serial}:`,
+    `Created a certificate ${whose}, valid until ${
+      dateOf(certificate.notAfterMs)
+    }, serial number ${certificate.serial}:`,
     ...columns([
       [certPath, "the certificate"],
-      [keyPath, "its key, which only this machine and that one may know"],
+      [keyPath, "its key: copy it only to that machine"],
       [caPath, "the authority's certificate"],
     ]),
   ];

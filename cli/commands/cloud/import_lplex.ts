@@ -1,36 +1,33 @@
 /**
- * `vbg-cloud import-lplex`: takes over the data directory of an lplex cloud.
+ * `vbg-cloud import-lplex`: imports the data directory of an lplex cloud.
  *
  * @module
  */
-import { VERSION } from "@vessel/gateway";
-import { importPeer, PeerImportError, type PeerImportReport } from "@vessel/gateway/cloud";
 import { errorText, lockDirectory, silentLogger } from "@vessel/gateway/base";
-import { dataDirOption } from "../../settings/cloud_options.ts";
+import { importPeer, PeerImportError, type PeerImportReport } from "@vessel/gateway/cloud";
 import type { CommandFile } from "../../program/dispatch.ts";
-import { programOptions } from "../../settings/common_options.ts";
-import type { SettingsOf } from "../../settings/options.ts";
 import { EXIT, type Program, type ProgramContext, runOnce, SettingsError } from "../../program/program.ts";
 import { printable } from "../../program/terminal.ts";
+import { dataDirOption } from "../../settings/cloud_options.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import type { SettingsOf } from "../../settings/options.ts";
 
-const options = { dataDir: dataDirOption, ...programOptions() };
+const options = { dataDir: dataDirOption, ...programOptions };
 
 const program: Program<SettingsOf<typeof options>> = {
   name: "vbg-cloud import-lplex",
-  version: VERSION,
-  summary: "takes over the data directory of an lplex cloud, DIR, which is only read. The cloud must not run. Run it " +
-    "again after an interruption. Exit code 1: a boat was not taken over",
+  summary: "imports the data directory of an lplex cloud, DIR, which is only read. The cloud must not run. Run it " +
+    "again after an interruption. Exit code 1: a boat was not imported",
   options,
-  checks: [],
   positionals: "DIR",
 };
 
 /** `vbg-cloud import-lplex`. */
 export const importCommand: CommandFile = {
   program,
-  run: (around) =>
+  run: (context) =>
     runOnce(program, {
-      around,
+      context,
       run: async ({ dataDir }, words) => {
         const [from, ...others] = words;
         if (from === undefined || others.length > 0) {
@@ -41,7 +38,7 @@ export const importCommand: CommandFile = {
         using _held = await lockDirectory(dataDir, { what: "data directory", mode: 0o750 });
         let isGood = true;
         for (const id of ids) {
-          isGood = await importOne({ from: `${from}/instances/${id}`, id, dataDirectory: dataDir }, around) && isGood;
+          isGood = await importOne({ from: `${from}/instances/${id}`, id, dataDirectory: dataDir }, context) && isGood;
         }
         return isGood ? EXIT.ok : EXIT.failure;
       },
@@ -51,15 +48,15 @@ export const importCommand: CommandFile = {
 /** Imports one boat and prints the report; false if it failed. */
 async function importOne(
   source: { from: string; id: string; dataDirectory: string },
-  around: ProgramContext,
+  context: ProgramContext,
 ): Promise<boolean> {
   try {
     const report = await importPeer({ ...source, log: silentLogger });
-    around.print(formatReport(report).split("\n").map(printable).join("\n"));
+    context.print(formatReport(report).split("\n").map(printable).join("\n"));
     return true;
   } catch (error) {
     if (!(error instanceof PeerImportError)) throw error;
-    around.complain(`${program.name}: ${printable(error.message)}`);
+    context.printError(`${program.name}: ${printable(error.message)}`);
     return false;
   }
 }

@@ -9,11 +9,13 @@ import {
   type CloudLimits,
   type CloudOptions,
   type CloudPorts,
-  type CloudRecordingOptions,
-  type ServerOptions,
   startCloud,
-  VERSION,
-} from "@vessel/gateway";
+} from "@vessel/gateway/cloud-server";
+import type { ServerOptions } from "@vessel/gateway/boat";
+import type { CommandFile } from "../../program/dispatch.ts";
+import { PERMISSIONS } from "../../program/permissions.ts";
+import { type Running, serve, type ServerProgram, type Starting } from "../../program/program.ts";
+import { urlOf } from "../../program/server_start.ts";
 import { changedTokens, readTokens } from "../../settings/auth_file.ts";
 import {
   ACME_HTTP_LISTEN,
@@ -29,19 +31,14 @@ import {
   cloudOptions,
   type CloudSettings,
 } from "../../settings/cloud_options.ts";
-import type { CommandFile } from "../../program/dispatch.ts";
-import { retentionOf, writtenCompression } from "../../settings/journal_options.ts";
-import { definedOnly, type ReloadableOf } from "../../settings/options.ts";
-import { serverLimits, serverOptionsOf } from "../../settings/server_limits.ts";
-import { PERMISSIONS } from "../../program/permissions.ts";
-import { type Running, serve, type ServerProgram, type Starting } from "../../program/program.ts";
-import { urlOf } from "../../program/url_of.ts";
+import { journalOf } from "../../settings/journal_options.ts";
+import { definedOnly, pick, type ReloadableOf } from "../../settings/options.ts";
+import { serverLimits, serverOptionsOf } from "../../settings/session_options.ts";
 
 const serverProgram: ServerProgram<CloudSettings> = {
   name: "vbg-cloud",
-  version: VERSION,
   permissions: PERMISSIONS.cloud,
-  summary: "serves boats that replicate to it, and everybody who asks for what they have sent",
+  summary: "receives the frames of boats and serves them over HTTP",
   options: cloudOptions,
   checks: cloudChecks,
   asyncChecks: cloudAsyncChecks,
@@ -51,7 +48,7 @@ const serverProgram: ServerProgram<CloudSettings> = {
 /** `vbg-cloud`. */
 export const serverCommand: CommandFile = {
   program: serverProgram,
-  run: (around) => serve(serverProgram, run, around),
+  run: (context) => serve(serverProgram, run, context),
 };
 
 /** Starts the cloud server with valid settings. */
@@ -82,14 +79,10 @@ export function cloudLimits(settings: ReloadableOf<typeof cloudOptions>): CloudL
   return {
     ...serverLimits(settings),
     tokens: readTokens(settings),
-    rateLimit: settings.rateLimit,
-    rateBurst: settings.rateBurst,
-    maxLiveLagFrames: settings.maxLiveLagFrames,
-    copyRefuseMs: settings.copyRefuseMs,
-    maxInstances: settings.maxInstances,
-    brokerIdleTimeoutMs: settings.brokerIdleTimeoutMs,
-    maxIdleBrokers: settings.maxIdleBrokers,
-    scrubBytesPerSecond: settings.scrubBytesPerSecond,
+    ...pick(settings, [
+      ...(["rateLimit", "rateBurst", "maxLiveLagFrames", "copyRefuseMs", "maxInstances"] as const),
+      ...(["brokerIdleTimeoutMs", "maxIdleBrokers", "scrubBytesPerSecond"] as const),
+    ]),
   };
 }
 
@@ -104,17 +97,7 @@ export function fixedOptions(settings: CloudSettings): FixedOptions {
       ports: portsOf(settings),
       ringFrames: settings.ringFrames,
       maxValues: settings.maxValues,
-      journal: definedOnly<CloudRecordingOptions>({
-        blockBytes: settings.journalBlockBytes,
-        compression: writtenCompression(settings),
-        rotateDurationMs: settings.journalRotateDurationMs,
-        rotateBytes: settings.journalRotateBytes,
-        syncIntervalMs: settings.journalSyncIntervalMs,
-        maxBacklogBytes: settings.journalBacklogBytes,
-        retention: retentionOf(settings),
-        archiveCommand: settings.archiveCommand || undefined,
-        archiveStartTimeoutMs: settings.archiveStartTimeoutMs,
-      }),
+      journal: { ...journalOf(settings), archiveStartTimeoutMs: settings.archiveStartTimeoutMs },
     }),
   };
 }

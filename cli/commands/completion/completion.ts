@@ -3,24 +3,21 @@
  *
  * @module
  */
-import { VERSION } from "@vessel/gateway/version";
 import { boatProgram } from "../../boat.ts";
 import { cloud } from "../../cloud.ts";
+import type { CommandFile, CommandSet } from "../../program/dispatch.ts";
+import { type Program, runOnce, SettingsError } from "../../program/program.ts";
 import { programOptions, type ProgramSettings } from "../../settings/common_options.ts";
 import { bashCompletion, fishCompletion, zshCompletion } from "./scripts.ts";
 import { completionOfProgram, completionOfSet } from "./table.ts";
-import type { CommandFile, CommandSet } from "../../program/dispatch.ts";
-import { EXIT, type Program, runOnce } from "../../program/program.ts";
 
 const SCRIPTS = new Map([["bash", bashCompletion], ["zsh", zshCompletion], ["fish", fishCompletion]]);
 
 const program: Program<ProgramSettings> = {
   name: "vbg completion",
-  version: VERSION,
-  summary: "prints the completion of vbg, vbg-boat and vbg-cloud for a shell, for its start-up file: " +
-    'eval "$(vbg completion bash)", eval "$(vbg completion zsh)" behind compinit, or vbg completion fish | source',
-  options: programOptions(),
-  checks: [],
+  summary: "prints the completion script of vbg, vbg-boat and vbg-cloud for a shell. In its start-up file: " +
+    'eval "$(vbg completion bash)", eval "$(vbg completion zsh)" after compinit, or vbg completion fish | source',
+  options: programOptions,
   positionals: [...SCRIPTS.keys()].join("|"),
 };
 
@@ -28,25 +25,21 @@ const program: Program<ProgramSettings> = {
 export function completionCommand(client: CommandSet): CommandFile {
   return {
     program,
-    run: (around) =>
+    run: (context) =>
       runOnce(program, {
-        around,
+        context,
         run: async (_settings, [shell = "", ...others]) => {
           const script = SCRIPTS.get(shell);
           if (script === undefined || others.length > 0) {
-            const known = [...SCRIPTS.keys()].join(", ");
-            around.complain(
-              `${program.name}: Cannot complete for "${[shell, ...others].join(" ")}": expected one of ${known}`,
-            );
-            return EXIT.settings;
+            const [given, known] = [[shell, ...others].join(" "), [...SCRIPTS.keys()].join(", ")];
+            throw new SettingsError(`Cannot complete for "${given}": expected one of ${known}`);
           }
           const places = await Promise.all([
             completionOfSet(client),
             completionOfProgram(boatProgram),
             completionOfSet(cloud),
           ]);
-          around.print(script(places.flat()).trimEnd());
-          return EXIT.ok;
+          context.print(script(places.flat()).trimEnd());
         },
       }),
   };

@@ -30,11 +30,9 @@ export interface CompletedPlace {
 
 /** Longest description of a flag, characters: one line of a list. */
 const MAX_HELP = 80;
-const FILE_WORDS = /\b(PATH|FILE|DIR|FOLDER|INPUT)\b/;
+const FILE_WORDS = /\b(FILE|DIR)\b/;
 /** Placeholder of alternatives, one of which is the value. */
 const WORDS = /^[a-z]+(\|[a-z]+)+$/;
-/** Text settings whose value is a file. */
-const FILE_HELP = /^(PEM file|File|Folder|Directory)\b/;
 
 /** Completion of a program without commands. */
 export function completionOfProgram<S>(program: HelpSubject<S>): CompletedPlace[] {
@@ -73,8 +71,8 @@ function completedFlag(option: Option<unknown>, name: string): CompletedFlag {
   return { name, help, value: valueOf(option) };
 }
 
-function valueOf({ kind, placeholder, help }: Option<unknown>): FlagValue {
+function valueOf({ kind, placeholder }: Option<unknown>): FlagValue {
   if (kind === "boolean") return { kind: "none" };
   if (kind === "enum") return { kind: "choices", choices: placeholder.split("|") };
-  return { kind: FILE_WORDS.test(placeholder) || FILE_HELP.test(help) ? "files" : "any" };
+  return { kind: FILE_WORDS.test(placeholder) ? "files" : "any" };
 }

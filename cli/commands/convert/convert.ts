@@ -3,32 +3,38 @@
  *
  * @module
  */
-import { errorText, systemClock } from "@vessel/gateway/base";
 import {
   ConvertError,
   type ConvertOptions,
   convertRecordings,
   OutputExistsError,
   type RecordingInput,
-  VERSION,
 } from "@vessel/gateway";
+import { errorText, systemClock } from "@vessel/gateway/base";
+import { untilStopped } from "../../program/interrupt.ts";
+import {
+  errorsOf,
+  EXIT,
+  type Program,
+  type ProgramContext,
+  runOnce,
+  SettingsError,
+  stopSignalOf,
+  UsageError,
+} from "../../program/program.ts";
+import { Progress } from "../../program/progress.ts";
 import { convertChecks, convertOptions, type ConvertSettings } from "./options.ts";
 import { formatJson, formatReport } from "./report.ts";
-import { formatUsage } from "../../program/help.ts";
-import { errorsOf, EXIT, type Program, type ProgramContext, runOnce, stoppedBy } from "../../program/program.ts";
-import { Progress } from "../../program/progress.ts";
-import { untilStopped } from "../../program/until_stopped.ts";
 
 /** Name, operands and settings of `vbg convert`. */
 export const program: Program<ConvertSettings> = {
   name: "vbg convert",
-  version: VERSION,
   summary:
-    "makes a journal (.lpj) of recordings of candump, Yacht Devices, Actisense, canboat or iKonvert, one after " +
+    "converts recordings of candump, Yacht Devices, Actisense, canboat or iKonvert to a journal (.lpj), one after " +
     "the other; - is standard input",
   options: convertOptions,
   checks: convertChecks,
-  positionals: "INPUT ...",
+  positionals: "FILE ...",
 };
 
 /** The input name that means standard input. */
@@ -38,50 +44,42 @@ const JOURNAL_EXTENSION = ".lpj";
 const WRONG_USE: readonly ConvertError["reason"][] = ["format", "journal"];
 
 /** Runs `vbg convert`. Returns the exit code: 2 also if an input is no recording or the output exists. */
-export async function run(around: ProgramContext): Promise<number> {
+export async function run(context: ProgramContext): Promise<number> {
   return await runOnce(program, {
-    around,
+    context,
     interrupted: EXIT.interrupted,
-    run: (settings, names) => convert(settings, { names, around }),
+    run: (settings, names) => convert(settings, { names, context }),
   });
 }
 
 async function convert(
   settings: ConvertSettings,
-  { names, around }: { names: readonly string[]; around: ProgramContext },
+  { names, context }: { names: readonly string[]; context: ProgramContext },
 ): Promise<number> {
   const problem = await findProblem(names);
-  if (problem !== undefined) {
-    around.complain(`${program.name}: ${problem}\n\n${formatUsage(program)}`);
-    return EXIT.settings;
-  }
+  if (problem !== undefined) throw new UsageError(problem);
   const progress = new Progress({
-    ...{ output: errorsOf(around), unit: "bytes", clock: systemClock },
+    ...{ output: errorsOf(context), unit: "bytes", clock: systemClock },
     total: await bytesOfAll(names),
   });
-  const stopping = stoppedBy(around, { hangUp: true });
+  const stopping = stopSignalOf(context, { hangUp: true });
   const read = (bytes: number) => progress.add(bytes);
   try {
     const inputs = names.map((name) => inputOf(name, { read, stopping }));
     const summary = await convertRecordings(inputs, await optionsOf(settings)).finally(() => progress.done());
-    if (settings.json) around.print(formatJson(summary));
-    else around.complain(formatReport(summary));
+    if (settings.json) context.print(formatJson(summary));
+    else context.printError(formatReport(summary));
     return summary.files.length > 0 ? EXIT.ok : EXIT.failure;
   } catch (error) {
     stopping.throwIfAborted();
-    if (error instanceof OutputExistsError) {
-      around.complain(`${program.name}: ${error.message}; -force writes over it`);
-      return EXIT.settings;
-    }
-    if (!(error instanceof ConvertError && WRONG_USE.includes(error.reason))) throw error;
-    around.complain(`${program.name}: ${error.message}`);
-    return EXIT.settings;
+    if (error instanceof OutputExistsError) throw new SettingsError(`${error.message}; -force overwrites it`);
+    throw error instanceof ConvertError && WRONG_USE.includes(error.reason) ? new SettingsError(error.message) : error;
   }
 }
 
 /** Checks the inputs without opening them, since opening would disturb a pipe. */
 async function findProblem(names: readonly string[]): Promise<string | undefined> {
-  if (names.length === 0) return "Cannot convert nothing: expected at least one INPUT";
+  if (names.length === 0) return "Missing input: expected at least one FILE";
   if (names.filter((name) => name === STDIN).length > 1) return "Cannot read standard input twice";
   for (const name of names.filter((each) => each !== STDIN)) {
     try {
@@ -132,17 +130,18 @@ async function* bytesOf(path: string): AsyncGenerator<Uint8Array> {
   yield* file.readable;
 }
 
-async function optionsOf({ out, format, force, ...settings }: ConvertSettings): Promise<ConvertOptions> {
+async function optionsOf({ out, format, force, startUs, ...settings }: ConvertSettings): Promise<ConvertOptions> {
   const isFile = out.endsWith(JOURNAL_EXTENSION) && !await isDirectory(out);
   const to = { kind: isFile ? "file" : "directory", path: out } as const;
-  return { ...settings, to, format: format === "auto" ? undefined : format, overwrite: force };
+  const startTime = startUs === undefined ? undefined : new Date(startUs / 1000);
+  return { ...settings, to, startTime, format: format === "auto" ? undefined : format, overwrite: force };
 }
 
 async function isDirectory(path: string): Promise<boolean> {
   try {
     return (await Deno.stat(path)).isDirectory;
   } catch {
-    // Not there yet, or to be told when it is written.
+    // Missing, or an error that the write reports.
     return false;
   }
 }

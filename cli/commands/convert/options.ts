@@ -1,108 +1,65 @@
-import { RECORDING_FORMATS, type RecordingFormat } from "@vessel/gateway";
-import { programOptions, type ProgramSettings } from "../../settings/common_options.ts";
+import { RECORDING_FORMATS } from "@vessel/gateway";
+import { programOptions } from "../../settings/common_options.ts";
 import { journalOptions } from "../../settings/journal_options.ts";
-import { boolean, oneOf, readTimestamp, structured, text } from "../../settings/option_types.ts";
-import type { Check, Option, Options } from "../../settings/options.ts";
+import { flagGroup } from "../../settings/option_types.ts";
+import { type Check, type Option, refuse, type SettingsOf } from "../../settings/options.ts";
 
-/** Settings of `vbg convert`. */
-export interface ConvertSettings extends ProgramSettings {
-  out: string;
-  force: boolean;
-  format: RecordingFormat | "auto";
-  startTime: Date | undefined;
-  prefix: string;
-  rotateDurationMs: number;
-  rotateBytes: number;
-  compression: "none" | "zstd";
-  blockBytes: number;
-  json: boolean;
-}
-
-const INPUT = "Input";
-const OUTPUT = "Output";
+const input = flagGroup("Input");
+const output = flagGroup("Output");
 const DIRECTORY = "Output into a directory";
-/** Settings that only the command line has. */
-const here = { key: [], environment: false } as const;
 
 /** Options of `vbg convert`. */
-export const convertOptions: Options<ConvertSettings> = {
-  format: oneOf({
+export const convertOptions = {
+  format: input.oneOf({
     name: "format",
-    ...here,
     default: "auto",
     choices: ["auto", ...RECORDING_FORMATS],
-    help:
-      "Format of all inputs; auto: each one's beginning shows it. candump: log, screen and old form. ydwg: RAW of " +
-      "Yacht Devices' gateways. csv: Actisense's and canboat's. ebl: Actisense's binary log. ikonvert: Digital Yacht's. " +
-      "n2k-ascii: Actisense's lines. actisense: what its serial line carries.",
-    group: INPUT,
+    help: "Format of all inputs; auto: detected for each one. candump: log, screen and old form. ydwg: RAW of Yacht " +
+      "Devices gateways. csv: of Actisense and canboat. ebl: binary log of Actisense. ikonvert: of Digital Yacht. " +
+      "n2k-ascii: lines of Actisense. actisense: binary serial protocol of Actisense. mxpgn: $MXPGN sentences of " +
+      "ShipModul. pcdin: $PCDIN sentences of SeaSmart.Net.",
   }),
-  startTime: structured<Date | undefined>({
+  startUs: input.time({
     name: "start-time",
-    ...here,
-    placeholder: "TIME",
-    default: undefined,
-    help: "When the first input began, where it has no dates: its day for times of day, else the time of its first " +
-      "message. RFC 3339, such as 2024-06-01T12:00:00Z. Without it: 1970-01-01, with a note. Further inputs without " +
-      "dates go on where the one before ends.",
-    group: INPUT,
-    parse: (value) => readTime(String(value)),
-    parseText: readTime,
-    format: (value) => value?.toISOString(),
+    help:
+      "Start of the first input if it has no dates: the day for times of day, else the time of the first message. " +
+      "RFC 3339, such as 2024-06-01T12:00:00Z. Without it: 1970-01-01, with a note. Further inputs without dates " +
+      "continue at the end of the previous one.",
   }),
-  out: text({
+  out: output.text({
     name: "out",
-    ...here,
-    placeholder: "FILE.lpj|DIR",
-    default: "",
-    help: "Where the journal is written: all in one file, or in a directory (made when missing), in files that are " +
-      "rotated and named as a boat server's. Nothing is there before everything is whole.",
-    group: OUTPUT,
+    placeholder: "FILE|DIR",
+    help:
+      "Output: one file (.lpj), or a directory (created if missing) for files that are rotated and named like those of " +
+      "a boat server. Files appear only when they are complete.",
   }),
-  force: boolean({
-    name: "force",
-    ...here,
-    default: false,
-    help: "Write over files that are there.",
-    group: OUTPUT,
-  }),
-  compression: oneOf({
+  force: output.boolean({ name: "force", help: "Overwrite existing files." }),
+  compression: output.oneOf({
     name: "compression",
-    ...here,
     default: "zstd",
     choices: ["zstd", "none"],
-    help: "How blocks are compressed.",
-    group: OUTPUT,
+    help: "Compression of blocks.",
   }),
-  blockBytes: asHere(journalOptions.journalBlockBytes, { name: "block-size", group: OUTPUT }),
-  json: boolean({
+  blockBytes: asHere(journalOptions.journalBlockBytes, { name: "block-size", group: "Output" }),
+  json: output.boolean({
     name: "json",
-    ...here,
-    default: false,
-    help: "Print the summary as JSON on standard output, not as text on standard error.",
-    group: OUTPUT,
+    help: "Print the summary as JSON on standard output instead of as text on standard error.",
   }),
   prefix: asHere(journalOptions.journalPrefix, { name: "prefix", group: DIRECTORY }),
   rotateDurationMs: asHere(journalOptions.journalRotateDurationMs, { name: "rotate-duration", group: DIRECTORY }),
   rotateBytes: asHere(journalOptions.journalRotateBytes, { name: "rotate-size", group: DIRECTORY }),
-  ...programOptions(),
+  ...programOptions,
 };
+
+/** Settings of `vbg convert`. */
+export type ConvertSettings = SettingsOf<typeof convertOptions>;
 
 /** Rules over several settings. */
 export const convertChecks: readonly Check<ConvertSettings>[] = [
-  {
-    settings: ["out"],
-    severity: "error",
-    test: ({ out }) =>
-      out === "" ? "Cannot convert without a place for the journal: expected FILE.lpj or DIR" : undefined,
-  },
+  refuse(["out"], ({ out }) => out === "" && "Missing output: expected -out FILE.lpj or DIR"),
 ];
 
 /** A journal setting of the boat server as a setting of this command. */
 function asHere<T>(option: Option<T>, words: { name: string; group: string }): Option<T> {
   return { ...option, aliases: [], keys: [], inEnvironment: false, reloadable: false, ...words };
-}
-
-function readTime(value: string): Date {
-  return new Date(readTimestamp(value) / 1000);
 }

@@ -1,19 +1,20 @@
 import { type ConvertedFile, type ConvertedInput, type ConvertSummary, RECORDING_NOTES } from "@vessel/gateway";
 import { formatTimeUs } from "@vessel/gateway/frame";
+import { count } from "../inspect/file.ts";
 
 /** Texts of the reasons in {@linkcode ConvertedInput.recording}. */
-const PASSED_OVER: Readonly<Record<keyof ConvertedInput["recording"]["passedOver"], string>> = {
-  comment: "comments, headings, empty",
-  status: "the recorder's own state",
-  vendor_pgn: "PGNs that no bus carries",
-  foreign_frame: "frames that are not of NMEA 2000",
+const SKIP_REASONS: Readonly<Record<keyof ConvertedInput["recording"]["passedOver"], string>> = {
+  comment: "comments, headings, empty lines",
+  status: "status of the recorder",
+  vendor_pgn: "PGNs that do not exist on a bus",
+  foreign_frame: "frames and sentences other than NMEA 2000",
   to_gateway: "commands to the gateway",
 };
 
 /** The summary for people. Lists everything that was not converted. */
 export function formatReport({ inputs, files, messages }: ConvertSummary): string {
   const lines = inputs.flatMap(describeInput);
-  if (files.length === 0) lines.push("no messages: nothing is written");
+  if (files.length === 0) lines.push("no messages: no file is written");
   lines.push(...files.map(describeFile));
   if (files.length > 1) lines.push(`${count(messages, "message")} in ${files.length} files`);
   return lines.join("\n");
@@ -25,14 +26,14 @@ function describeInput({ name, recording, drops, converted, unstorable, isContin
   const from = buses.length > 0 ? ` of ${buses.map(quoted).join(", ")}` : "";
   const unit = format === "ebl" ? "record" : "line";
   const facts = [
-    ...counts(passedOver).map(([why, lost]) => `passed over: ${count(lost, unit)} (${PASSED_OVER[why]})`),
+    ...counts(passedOver).map(([why, lost]) => `skipped: ${count(lost, unit)} (${SKIP_REASONS[why]})`),
     ...bad > 0 ? [`damaged: ${count(bad, unit)}`] : [],
     ...firstBad.map(({ line, why, text }) => `  ${unit} ${line}: ${why}: ${JSON.stringify(text)}`),
     ...bad > firstBad.length ? [`  and ${bad - firstBad.length} more`] : [],
-    ...counts(drops).map(([why, lost]) => `not made whole: ${lost} (${why})`),
-    ...unstorable > 0 ? [`not stored, for times that no journal can hold: ${count(unstorable, "message")}`] : [],
+    ...counts(drops).map(([why, lost]) => `incomplete: ${lost} (${why})`),
+    ...unstorable > 0 ? [`not stored, time out of range: ${count(unstorable, "message")}`] : [],
     ...notes.map((note) => `note: ${RECORDING_NOTES[note]}`),
-    ...isContinued ? ["note: the recording has no dates: it begins where the one before ends"] : [],
+    ...isContinued ? ["note: the recording has no dates: it begins at the end of the previous one"] : [],
   ];
   const made = `${found.filter((text) => text !== "").join(" and ") || "nothing"}${from}`;
   return [
@@ -84,10 +85,6 @@ export function formatJson({ inputs, files, messages, buses, epoch }: ConvertSum
 function counts<T extends object>(counters: T): [keyof T, T[keyof T]][] {
   const keys = Object.keys(counters) as (keyof T)[];
   return keys.map((key): [keyof T, T[keyof T]] => [key, counters[key]]).filter(([, value]) => value !== 0);
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
 }
 
 function quoted(name: string): string {

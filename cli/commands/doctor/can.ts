@@ -1,5 +1,5 @@
 import { errorText } from "@vessel/gateway/base";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "./machine.ts";
 
 /** Bits a second of every NMEA 2000 bus. */
 const BITRATE = 250_000;
@@ -30,21 +30,21 @@ export function evaluateInterfaces(json: string, names: readonly string[]): Find
   const links = readLinks(json);
   const named = names.map((name) => links.find(({ ifname }) => ifname === name) ?? name);
   const found = names.length > 0 ? named : links.filter(({ kind }) => CAN_TYPES.includes(kind));
-  if (found.length > 0) return found.map((link) => typeof link === "string" ? missing(link, links) : decide(link));
+  if (found.length > 0) return found.map((link) => typeof link === "string" ? missing(link, links) : evaluate(link));
   return [{ name: "CAN interfaces", state: "skip", text: "none found; -interfaces names the expected ones" }];
 }
 
-function decide({ ifname, flags, kind, state, bitrate }: Link): Finding {
+function evaluate({ ifname, flags, kind, state, bitrate }: Link): Finding {
   const name = `interface ${ifname}`;
   const fail = (text: string): Finding => ({ name, state: "fail", text });
-  if (!CAN_TYPES.includes(kind)) return fail("it is no CAN interface");
+  if (!CAN_TYPES.includes(kind)) return fail("it is not a CAN interface");
   if (!flags.includes("UP")) return fail(`it is down: "ip link set ${ifname} up type can bitrate ${BITRATE}"`);
   if (kind !== "can") return { name, state: "ok", text: "up; it is virtual" };
-  if (state === "BUS-OFF") return fail("bus off: it has given up; look at wiring and terminators");
+  if (state === "BUS-OFF") return fail("bus off: it no longer sends or receives; check wiring and terminators");
   if (bitrate !== undefined && bitrate !== BITRATE) return fail(`${bitrate} bit/s: NMEA 2000 has ${BITRATE}`);
   const text = `up, ${bitrate ?? "?"} bit/s, ${state ?? "state unknown"}`;
   if (state === "ERROR-PASSIVE" || state === "ERROR-WARNING") {
-    return { name, state: "warn", text: `${text}: many errors; look at wiring and terminators` };
+    return { name, state: "warn", text: `${text}: many errors; check wiring and terminators` };
   }
   return { name, state: "ok", text };
 }

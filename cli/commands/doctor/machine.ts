@@ -1,9 +1,20 @@
+import { errorText } from "@vessel/gateway/base";
 import { X509Certificate } from "node:crypto";
 import { statfs } from "node:fs/promises";
 import { isIP } from "node:net";
 import { connect } from "node:tls";
-import { errorText } from "@vessel/gateway/base";
-import type { Finding } from "./finding.ts";
+
+/** Result of one check. `skip`: not requested, or not possible here. */
+export type FindingState = "ok" | "warn" | "fail" | "skip";
+
+/** A check and its result. */
+export interface Finding {
+  /** Subject of the check, such as `journal directory`. */
+  name: string;
+  state: FindingState;
+  /** Details, and what to do about a problem. */
+  text: string;
+}
 
 /** Thresholds for disks and certificates. */
 export interface MachineLimits {
@@ -43,11 +54,11 @@ export async function checkClock(nowMs: number): Promise<Finding> {
   const name = "clock";
   const now = new Date(nowMs).toISOString();
   if (nowMs < EARLIEST_MS) return { name, state: "fail", text: `${now} is in the past: the clock is not set` };
-  const told = await isSynchronized();
-  if (told === undefined) {
+  const synchronized = await isSynchronized();
+  if (synchronized === undefined) {
     return { name, state: "skip", text: `${now}; the system does not say whether it is synchronized` };
   }
-  if (told) return { name, state: "ok", text: `${now}, synchronized by the system` };
+  if (synchronized) return { name, state: "ok", text: `${now}, synchronized by the system` };
   return { name, state: "warn", text: `${now}, not synchronized: recorded times may be wrong` };
 }
 
@@ -58,7 +69,7 @@ export async function checkCertificate(
 ): Promise<Finding> {
   const name = "certificate";
   try {
-    return judgeEnd(new X509Certificate(await Deno.readTextFile(path)), { name, what: path, nowMs, limits });
+    return checkExpiry(new X509Certificate(await Deno.readTextFile(path)), { name, what: path, nowMs, limits });
   } catch (error) {
     return { name, state: "fail", text: `${path}: ${errorText(error)}` };
   }
@@ -76,13 +87,13 @@ export async function checkServerCertificate(
   try {
     const host = hostname.replace(/^\[(.*)\]$/, "$1");
     const raw = await peerCertificate(host, { port: Number(port || "443"), timeoutMs });
-    return [judgeEnd(new X509Certificate(raw), { name, what: url, nowMs, limits })];
+    return [checkExpiry(new X509Certificate(raw), { name, what: url, nowMs, limits })];
   } catch (error) {
     return [{ name, state: "fail", text: `${url}: ${errorText(error)}` }];
   }
 }
 
-function judgeEnd(
+function checkExpiry(
   certificate: X509Certificate,
   { name, what, nowMs, limits }: { name: string; what: string; nowMs: number; limits: MachineLimits },
 ): Finding {

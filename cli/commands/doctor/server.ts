@@ -1,9 +1,9 @@
 import type { BoatHealth } from "@vessel/gateway";
-import type { InstanceStatus } from "@vessel/gateway/client";
 import { errorText } from "@vessel/gateway/base";
+import type { InstanceStatus } from "@vessel/gateway/client";
 import type { ChosenServer } from "../../client/boat_choice.ts";
-import type { Finding, FindingState } from "./finding.ts";
 import { advised } from "../../client/server_advice.ts";
+import type { Finding, FindingState } from "./machine.ts";
 
 const STATES: Readonly<Record<string, FindingState>> = { ok: "ok", degraded: "warn", unhealthy: "fail" };
 
@@ -23,7 +23,7 @@ export async function checkServer({ choose, timeoutMs }: ServerQuestion): Promis
     const findings = url === root
       ? evaluateHealth(await server.client.health({ signal }))
       : await checkBoatInCloud(server, signal);
-    return [{ name, state: "ok", text: `${server.place()} answers` }, ...findings];
+    return [{ name, state: "ok", text: `${server.serverText()} answers` }, ...findings];
   } catch (error) {
     const isLate = error instanceof DOMException && error.name === "TimeoutError";
     const text = isLate ? `no answer within ${timeoutMs / 1000} s` : errorText(advised(error));

@@ -1,6 +1,6 @@
-import { DeadlineQueue } from "./deadline_queue.ts";
 import { decode, type Decoded, type DecodedValue } from "@vessel/gateway/pgn";
 import { type LayoutPlan, type PgnPlan, planOf, type WatchedItem } from "./changes_plan.ts";
+import { DeadlineQueue } from "./deadline_queue.ts";
 
 /** A message as the tracker sees it. */
 export interface TrackedFrame {
@@ -60,7 +60,7 @@ interface Stream {
   lastMs: number;
   /** Time between its messages, milliseconds: the longest recent gap. */
   paceMs: number;
-  /** So it begins, too. */
+  /** Also before the first message. */
   isSilent: boolean;
   /** Number of silences: reports before a silence are no baseline after it. */
   era: number;
@@ -74,7 +74,7 @@ interface Baseline {
   data: Uint8Array;
   decoded: Decoded | undefined;
   /** Number of the message that was compared with it last. */
-  heard: number;
+  lastUse: number;
 }
 
 /** A message and its definitions. */
@@ -100,7 +100,7 @@ export class ChangeTracker {
   /** By bus, then by PGN and source. */
   readonly #buses = new Map<string, Map<number, Stream>>();
   #size = 0;
-  #heard = 0;
+  #uses = 0;
   /** Streams that are not silent, each by the earliest time at which it can be. */
   readonly #due = new DeadlineQueue<Stream>();
   #lastMs = -Infinity;
@@ -113,18 +113,18 @@ export class ChangeTracker {
   see(frame: TrackedFrame, timeMs: number): Change | undefined {
     const { pgn, data } = frame;
     const plan = planOf(pgn);
-    const stream = this.#hear(frame, { plan, timeMs });
+    const stream = this.#update(frame, { plan, timeMs });
     const decoded = plan && decode(pgn, data);
     const layout = decoded && plan?.layoutOf(data);
     const seen = { data, decoded, layout };
     const identity = decoded && layout ? identityOf(decoded, layout) : "";
     const before = stream.baselines.get(identity);
     if (before === undefined) {
-      stream.baselines.set(identity, { era: stream.era, data: data.slice(), decoded, heard: ++this.#heard });
+      stream.baselines.set(identity, { era: stream.era, data: data.slice(), decoded, lastUse: ++this.#uses });
       if (++this.#size > this.#maxMessages) this.#forget();
       return { change: "snapshot" };
     }
-    before.heard = ++this.#heard;
+    before.lastUse = ++this.#uses;
     const comparable = before.era === stream.era && before.data.length === data.length;
     const change = comparable ? deltaOf(before, seen) : { change: "snapshot" as const };
     if (change) {
@@ -141,7 +141,7 @@ export class ChangeTracker {
     if (nowMs < this.#lastMs - MAX_DISORDER_MS) this.#goBack(nowMs);
     this.#lastMs = Math.max(this.#lastMs, nowMs);
     const silences: Silence[] = [];
-    for (let stream = this.#due.takeDue(nowMs); stream; stream = this.#due.takeDue(nowMs)) {
+    for (let stream = this.#due.popDue(nowMs); stream; stream = this.#due.popDue(nowMs)) {
       const { frame, lastMs } = stream;
       const sinceMs = silentSince(stream);
       stream.isSilent = sinceMs <= nowMs;
@@ -160,7 +160,7 @@ export class ChangeTracker {
     for (const streams of this.#buses.values()) yield* streams.values();
   }
 
-  #hear(frame: TrackedFrame, { plan, timeMs }: { plan: PgnPlan | undefined; timeMs: number }): Stream {
+  #update(frame: TrackedFrame, { plan, timeMs }: { plan: PgnPlan | undefined; timeMs: number }): Stream {
     const { src, pgn, bus } = frame;
     let streams = this.#buses.get(bus ?? "");
     if (streams === undefined) this.#buses.set(bus ?? "", streams = new Map());
@@ -184,13 +184,13 @@ export class ChangeTracker {
 
   /** Evicts the least recently received quarter, so that this is seldom necessary. */
   #forget(): void {
-    const heard = Float64Array.from(
-      [...this.#streams()].flatMap(({ baselines }) => Array.from(baselines.values(), (each) => each.heard)),
+    const uses = Float64Array.from(
+      [...this.#streams()].flatMap(({ baselines }) => Array.from(baselines.values(), (each) => each.lastUse)),
     ).sort();
-    const last = heard[Math.ceil(heard.length / 4) - 1] ?? Infinity;
+    const last = uses[Math.ceil(uses.length / 4) - 1] ?? Infinity;
     for (const [bus, streams] of this.#buses) {
       for (const [key, { baselines }] of streams) {
-        for (const [identity, baseline] of baselines) if (baseline.heard <= last) baselines.delete(identity);
+        for (const [identity, baseline] of baselines) if (baseline.lastUse <= last) baselines.delete(identity);
         if (baselines.size === 0) streams.delete(key);
       }
       if (streams.size === 0) this.#buses.delete(bus);
@@ -231,11 +231,11 @@ function identityOf(decoded: Decoded, { id, keys }: LayoutPlan): string {
 
 function deltaOf(before: Baseline, { data, decoded, layout }: Seen): Change | undefined {
   if (isSame(before.data, data)) return undefined;
-  const told = before.decoded;
+  const reported = before.decoded;
   const fields: string[] = [];
-  if (decoded && layout && told) {
-    for (const item of layout.items) if (differs(told[item.name], decoded[item.name], item)) fields.push(item.name);
-    if (fields.length === 0 && !othersDiffer(told, decoded, layout)) return undefined;
+  if (decoded && layout && reported) {
+    for (const item of layout.items) if (differs(reported[item.name], decoded[item.name], item)) fields.push(item.name);
+    if (fields.length === 0 && !othersDiffer(reported, decoded, layout)) return undefined;
   }
   let diffBytes = 0;
   for (let at = 0; at < data.length; at++) if (data[at] !== before.data[at]) diffBytes++;

@@ -19,7 +19,7 @@ export class DeadlineQueue<T> {
   }
 
   /** Removes and returns the earliest value due by `nowMs`. The order of equal times is undefined. */
-  takeDue(nowMs: number): T | undefined {
+  popDue(nowMs: number): T | undefined {
     const [first] = this.#heap;
     if (first === undefined || first.atMs > nowMs) return undefined;
     const last = this.#heap.pop();

@@ -1,19 +1,19 @@
 import type { Device } from "@vessel/gateway/frame";
 
-/** A device, and what lines say of it. */
+/** A device with its texts for lines. */
 export interface NamedDevice {
   device: Partial<Device>;
   /** `"name":"0x…",` or nothing. */
   nameText: string;
-  /** For people, the address first as the end may be cut: `[5] Garmin GPS 24xd`. */
+  /** For text lines, the address first because the end may be cut: `[5] Garmin GPS 24xd`. */
   label: string;
 }
 
-/** Who has which address now. */
+/** The device at each address. */
 export class KnownDevices {
   readonly #buses = new Map<string | undefined, (NamedDevice | undefined)[]>();
 
-  /** Takes note of a device; what was known of its address is forgotten. `bus` as in frames. */
+  /** Stores a device in place of the previous one at its address. `bus` as in frames. */
   learn(bus: string | undefined, src: number, device: Partial<Device>): void {
     let addresses = this.#buses.get(bus);
     if (addresses === undefined) this.#buses.set(bus, addresses = []);
@@ -26,13 +26,13 @@ export class KnownDevices {
     };
   }
 
-  /** Somebody has left an address. */
+  /** Removes the device at an address. */
   forget(bus: string | undefined, src: number): void {
     const addresses = this.#buses.get(bus);
     if (addresses) addresses[src] = undefined;
   }
 
-  /** All devices of a server; what was known before is forgotten. */
+  /** Replaces all devices by those of a server. */
   replace(devices: readonly Device[]): void {
     this.#buses.clear();
     for (const device of devices) this.learn(device.bus, device.src, device);

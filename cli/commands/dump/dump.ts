@@ -4,16 +4,11 @@
  * @module
  */
 import type { FrameRecorder } from "@vessel/gateway";
-import { Logger, systemClock } from "@vessel/gateway/base";
-import { VERSION } from "@vessel/gateway/version";
-import { chooseServer, discoverOnNetwork } from "../../client/boat_choice.ts";
+import { formatDuration, Logger, systemClock } from "@vessel/gateway/base";
 import { loadClientConfig } from "../../client/client_config.ts";
-import { filterOf, wantsJson } from "../../client/client_options.ts";
-import { LiveView } from "./live.ts";
-import { dumpChecks, dumpOptions, type DumpSettings, retryOf } from "./options.ts";
-import { dumpSession } from "./session.ts";
-import { DumpView } from "./view.ts";
-import { formatUsage } from "../../program/help.ts";
+import { filterOf, unitsOf, wantsJson } from "../../client/client_options.ts";
+import { advised } from "../../client/server_advice.ts";
+import { serverContextOf } from "../../client/server_command.ts";
 import {
   errorsOf,
   EXIT,
@@ -21,16 +16,18 @@ import {
   type Program,
   type ProgramContext,
   runOnce,
-  stoppedBy,
+  stopSignalOf,
+  UsageError,
 } from "../../program/program.ts";
-import { advised } from "../../client/server_advice.ts";
 import { type Output, printLine } from "../../program/terminal.ts";
-import { unitsOf } from "../../client/units_options.ts";
+import { LiveView } from "./live.ts";
+import { dumpChecks, dumpOptions, type DumpSettings, retryOf } from "./options.ts";
+import { dumpSession } from "./session.ts";
+import { DumpView } from "./view.ts";
 
 /** Name, operands and settings of `vbg dump`. */
 export const program: Program<DumpSettings> = {
   name: "vbg dump",
-  version: VERSION,
   summary: "shows frames of a boat as they come, or those of journals, directories of them and recordings of other " +
     "programs; - is standard input",
   options: dumpOptions,
@@ -39,18 +36,18 @@ export const program: Program<DumpSettings> = {
 };
 
 /** Runs `vbg dump`. Returns the exit code. */
-export async function run(around: ProgramContext): Promise<number> {
+export async function run(context: ProgramContext): Promise<number> {
   return await runOnce(program, {
-    around,
+    context,
     // Recordings end, live streams do not.
     interrupted: (settings, words) => pathsOf(settings, words).length > 0 ? EXIT.interrupted : EXIT.ok,
-    run: (settings, words) => dump(settings, { words, around }),
+    run: (settings, words) => dump(settings, { words, context }),
   });
 }
 
 /** Context of a run. */
 interface Parts {
-  around: ProgramContext;
+  context: ProgramContext;
   output: Output;
   errors: Output;
   view: DumpView;
@@ -65,42 +62,36 @@ function pathsOf({ file }: DumpSettings, words: readonly string[]): readonly str
 
 async function dump(
   settings: DumpSettings,
-  { words, around }: { words: readonly string[]; around: ProgramContext },
-): Promise<number> {
+  { words, context }: { words: readonly string[]; context: ProgramContext },
+): Promise<number | void> {
   const problem = findProblem(settings, words);
-  if (problem !== undefined) {
-    around.complain(`${program.name}: ${problem}\n\n${formatUsage(program)}`);
-    return EXIT.settings;
-  }
+  if (problem !== undefined) throw new UsageError(problem);
   const paths = pathsOf(settings, words);
   if (settings.inspect) {
     const { json } = settings;
     const args = [...paths, ...json === undefined ? [] : [`-json=${json}`]];
-    return await (await import("../inspect/inspect.ts")).run({ ...around, args });
+    return await (await import("../inspect/inspect.ts")).run({ ...context, args });
   }
-  const [output, errors] = [outputOf(around), errorsOf(around)];
+  const [output, errors] = [outputOf(context), errorsOf(context)];
   const json = wantsJson(settings, output);
   const units = unitsOf(settings, output);
   const view = new DumpView({ ...settings, where: settings.where?.where, output, json, units });
-  const signal = stoppedBy(around, { hangUp: settings.journal !== undefined });
-  const note = (text: string) => around.complain(`${program.name}: ${text}`);
-  const parts = { around, output, errors, view, signal, note };
+  const signal = stopSignalOf(context, { hangUp: settings.journal !== undefined });
+  const note = (text: string) => context.printError(`${program.name}: ${text}`);
+  const parts = { context, output, errors, view, signal, note };
   try {
     if (paths.length > 0) await showRecordings(settings, { ...parts, paths });
     else await showLive(settings, parts);
   } catch (error) {
     throw advised(error);
-  } finally {
-    await output.flush();
   }
-  return EXIT.ok;
 }
 
 function findProblem(settings: DumpSettings, words: readonly string[]): string | undefined {
-  const { server, boat, cloud, bufferTimeout, reconnectDelayMs, journal, file, inspect, speed, start } = settings;
+  const { server, boat, cloud, bufferTimeoutMs, reconnectDelayMs, journal, file, inspect, speed, startUs } = settings;
   if (file !== undefined && words.length > 0) return "Cannot use -file with files: name them all as words";
   if (pathsOf(settings, words).length === 0) {
-    const recorded = { "-inspect": inspect || undefined, "-speed": speed || undefined, "-start": start };
+    const recorded = { "-inspect": inspect || undefined, "-speed": speed || undefined, "-start": startUs };
     const [flag] = Object.entries(recorded).find(([, value]) => value !== undefined) ?? [];
     return flag === undefined ? undefined : `Cannot use ${flag} without a recording: expected FILE or DIR`;
   }
@@ -108,7 +99,7 @@ function findProblem(settings: DumpSettings, words: readonly string[]): string |
     "-server": server,
     "-boat": boat,
     "-cloud": cloud || undefined,
-    "-buffer-timeout": bufferTimeout,
+    "-buffer-timeout": bufferTimeoutMs,
     "-reconnect-delay": reconnectDelayMs,
   };
   const [flag] = Object.entries(live).find(([, value]) => value !== undefined) ?? [];
@@ -118,41 +109,39 @@ function findProblem(settings: DumpSettings, words: readonly string[]): string |
 
 async function showRecordings(
   settings: DumpSettings,
-  { paths, around, output, errors, view, signal, note }: Parts & { paths: readonly string[] },
+  { paths, context, output, errors, view, signal, note }: Parts & { paths: readonly string[] },
 ): Promise<void> {
-  const config = await loadClientConfig({ path: settings.config, environment: around.environment });
+  const config = await loadClientConfig({ path: settings.config, environment: context.environment });
   const exclusions = { exclude_pgn: [...config.exclude.pgns], exclude_name: [...config.exclude.names] };
-  const { quiet, speed, start } = settings;
+  const { quiet, speed, startUs } = settings;
   const progressOutput = errors.isTerminal && !output.isTerminal && !quiet ? errors : undefined;
   const filter = filterOf(settings, exclusions);
   const { dumpOffline } = await import("./offline.ts");
-  const pace = { speed, startUs: start, isQuiet: quiet };
+  const pace = { speed, startUs, isQuiet: quiet };
   await dumpOffline({ paths, filter, view, note, signal, clock: systemClock, progressOutput, ...pace });
 }
 
-async function showLive(settings: DumpSettings, { around, output, view, signal, note }: Parts): Promise<void> {
-  const { environment } = around;
-  const config = await loadClientConfig({ path: settings.config, environment });
-  // The signal that ends the reading must not abort the last acknowledgement.
+async function showLive(settings: DumpSettings, { context, output, view, signal, note }: Parts): Promise<void> {
   const options = {
     retry: settings.reconnect ? retryOf(settings) : { retries: 0 },
+    // The signal that ends the reading must not abort the last acknowledgement.
     signal: new AbortController().signal,
   };
-  const parts = { config, discover: discoverOnNetwork, environment, signal, options, note };
-  const chosen = await chooseServer(settings, parts);
-  const { client, place } = chosen;
-  const filter = filterOf(settings, chosen.exclusions);
+  const server = await serverContextOf(settings, { context, name: program.name, signal, options });
+  const { client, serverText } = server;
+  const filter = filterOf(settings, server.exclusions);
   const recorder = await openRecorder(settings);
   try {
-    const live = new LiveView({ client, view, note, isQuiet: settings.quiet, place, filter, recorder });
-    const { bufferTimeout, ackIntervalMs } = settings;
-    if (bufferTimeout === undefined) await live.run(client.subscribe(filter, { devices: true }).events(), signal);
+    const live = new LiveView({ client, view, note, isQuiet: settings.quiet, serverText, filter, recorder });
+    const { bufferTimeoutMs, ackIntervalMs } = settings;
+    if (bufferTimeoutMs === undefined) await live.run(client.subscribe(filter, { devices: true }).events(), signal);
     else {
       const id = settings.clientId ?? defaultClientId();
       const settle = async () => {
         await output.flush();
         await recorder?.sync();
       };
+      const bufferTimeout = formatDuration(bufferTimeoutMs);
       await dumpSession({ client, id, bufferTimeout, ackIntervalMs, filter, live, settle, signal });
     }
   } finally {

@@ -93,8 +93,10 @@ function lineOf(
   const number = padded(String(pgn), { width: PGN_WIDTH, align: "right" });
   const name = padded(printable(title), { width: isNarrow ? NARROW.title : TITLE_WIDTH });
   // Five spaces separate the columns.
-  const room = width - [time, tag, sender, to, number, name].reduce((sum, each) => sum + lengthOf(each), 0) - 5;
-  const text = typeof body === "string" ? (room > 0 ? cut(body, room) : "") : wrapped(body, { room, width });
+  const available = width - [time, tag, sender, to, number, name].reduce((sum, each) => sum + lengthOf(each), 0) - 5;
+  const text = typeof body === "string"
+    ? (available > 0 ? cut(body, available) : "")
+    : wrapped(body, { available, width });
   const style = SENDER_STYLES[src % SENDER_STYLES.length] ?? "cyan";
   return `${paint(output, "dim", time)} ${tag}${paint(output, style, sender)} ${to} ${number} ` +
     `${paint(output, "bold", name)} ${text}`.trimEnd().replace(/ +\n/, "\n") + "\n";
@@ -104,9 +106,9 @@ function textsOf({ pgn, data, hex, decoded }: DumpFrame, units: UnitSystem): str
   return decoded === undefined ? [spaced(hex)] : decodedTexts({ pgn, data, decoded }, units);
 }
 
-/** Fields in as many lines as they need; the time stands alone in front of them. */
-function wrapped(texts: readonly string[], { room, width }: { room: number; width: number }): string {
-  const [first = "", ...more] = listLines(texts, { first: room, width: width - FIELD_INDENT });
+/** Fields in as many lines as they need; indented below the time. */
+function wrapped(texts: readonly string[], { available, width }: { available: number; width: number }): string {
+  const [first = "", ...more] = listLines(texts, { first: available, width: width - FIELD_INDENT });
   return [first, ...more.map((line) => " ".repeat(FIELD_INDENT) + line)].join("\n");
 }
 

@@ -1,10 +1,10 @@
 import type { Client, ClientFrame, Filter, FrameRecorder, Reading, StreamEvent } from "@vessel/gateway";
 import { errorText } from "@vessel/gateway/base";
 import { NoServerError } from "../../client/boat_choice.ts";
+import { advised } from "../../client/server_advice.ts";
+import { doubtBuses } from "../../settings/filter_names.ts";
 import { LiveDump } from "./frame.ts";
 import type { DumpView } from "./view.ts";
-import { doubtBuses } from "../../settings/filter_names.ts";
-import { advised } from "../../client/server_advice.ts";
 
 /** What live frames are shown by. */
 export interface LiveParts {
@@ -15,7 +15,7 @@ export interface LiveParts {
   /** Do not report connections and retries. */
   isQuiet?: boolean;
   /** The current server, for people. */
-  place: () => string;
+  serverText: () => string;
   /** Applied here, too: an older server may not know all of it. */
   filter: Filter;
   /** Gets every frame. */
@@ -37,11 +37,11 @@ export class LiveView {
   readonly #pgns: Set<number> | undefined;
   readonly #excluded: Set<number>;
   /** Server of the last connection; undefined before the first. */
-  #place: string | undefined;
+  #server: string | undefined;
   /** The newest frame received, in any epoch. */
   #newestFrame: Pick<ClientFrame, "seq" | "ts"> | undefined;
   /** All frames up to it came from another server; a cloud that lags behind its boat sends them again. */
-  #takenElsewhere: Pick<ClientFrame, "seq" | "ts"> | undefined;
+  #receivedElsewhere: Pick<ClientFrame, "seq" | "ts"> | undefined;
   /** Time of the newest frame by the server's clock, and its arrival by ours; undefined while disconnected. */
   #newest: { timeMs: number; atMs: number } | undefined;
   #failure: string | undefined;
@@ -63,13 +63,13 @@ export class LiveView {
     signal.addEventListener("abort", leave);
     const failing = Promise.withResolvers<never>();
     const ticks = setInterval(() => void this.#tick().catch(failing.reject), TICK_MS);
-    const looks = setInterval(() => void this.refreshDevices(), DEVICES_MS);
+    const refreshes = setInterval(() => void this.refreshDevices(), DEVICES_MS);
     try {
       if (signal.aborted) leave();
       await Promise.race([this.#read(events), failing.promise]);
     } finally {
       clearInterval(ticks);
-      clearInterval(looks);
+      clearInterval(refreshes);
       signal.removeEventListener("abort", leave);
       await events.return();
     }
@@ -98,15 +98,15 @@ export class LiveView {
 
   async #read(events: Reading<StreamEvent>): Promise<void> {
     for await (const event of events) {
-      const full = event.type === "frame" ? this.#take(event.frame) : this.#tell(event);
+      const full = event.type === "frame" ? this.#show(event.frame) : this.#report(event);
       if (full) await full;
     }
   }
 
-  #take(frame: ClientFrame): Promise<void> | void {
+  #show(frame: ClientFrame): Promise<void> | void {
     const { view, recorder } = this.#parts;
     this.lastSeq = frame.seq;
-    const elsewhere = this.#takenElsewhere;
+    const elsewhere = this.#receivedElsewhere;
     if (elsewhere && frame.seq <= elsewhere.seq && frame.ts <= elsewhere.ts) return;
     this.#newestFrame = frame;
     recorder?.record(frame);
@@ -116,15 +116,15 @@ export class LiveView {
     return view.show(dump);
   }
 
-  async #tell(event: Exclude<StreamEvent, { type: "frame" }>): Promise<void> {
-    const { note, isQuiet, place, view, recorder } = this.#parts;
+  async #report(event: Exclude<StreamEvent, { type: "frame" }>): Promise<void> {
+    const { note, isQuiet, serverText, view, recorder } = this.#parts;
     const status = isQuiet ? () => {} : note;
     switch (event.type) {
       case "connected":
-        status(`${this.#place === undefined ? "connected" : "connected again"} to ${place()}`);
-        if (this.#place !== place()) this.#takenElsewhere = this.#newestFrame;
-        if (this.#place === undefined) await this.#doubtFilter();
-        this.#place = place();
+        status(`${this.#server === undefined ? "connected" : "connected again"} to ${serverText()}`);
+        if (this.#server !== serverText()) this.#receivedElsewhere = this.#newestFrame;
+        if (this.#server === undefined) await this.#doubtFilter();
+        this.#server = serverText();
         return await this.refreshDevices();
       case "disconnected":
         // Without a connection nothing arrives: that is no silence of the devices.
@@ -165,9 +165,9 @@ function reasonOf(error: Error): string {
 function missedText({ fromSeq, toSeq, why }: Extract<StreamEvent, { type: "missed" }>): string {
   const span = fromSeq === toSeq ? `frame ${fromSeq}` : `frames ${fromSeq} to ${toSeq}`;
   const reasons = {
-    away: "may have passed while there was no connection",
-    expired: "may have passed: the place on the server was gone",
-    fallen_behind: "are missing: the server keeps them no longer",
+    away: "may be missing: there was no connection",
+    expired: "may be missing: the session on the server had expired",
+    fallen_behind: "are missing: the server no longer has them",
   };
   return `${span} ${reasons[why]}`;
 }
@@ -175,7 +175,7 @@ function missedText({ fromSeq, toSeq, why }: Extract<StreamEvent, { type: "misse
 /** @param event.count null: the number of missing frames that match the filter is unknown */
 function droppedText({ fromSeq, toSeq, count, backfill, reason }: Extract<StreamEvent, { type: "dropped" }>): string {
   if (reason === "restart") {
-    return `frames between ${fromSeq} and ${toSeq} may be missing: the server was not stopped in order and has lost its newest`;
+    return `frames between ${fromSeq} and ${toSeq} may be missing: the server did not stop cleanly and has lost its newest frames`;
   }
   const [frames, are] = count === null
     ? ["frames", "are"]

@@ -1,3 +1,4 @@
+import { pause } from "@vessel/gateway/base";
 import { newStoredFrame } from "@vessel/gateway/frame";
 import {
   type Clock,
@@ -10,14 +11,13 @@ import {
   type RecordedInput,
   RecordedMonotonic,
 } from "@vessel/gateway/recordings";
-import { pause } from "@vessel/gateway/base";
-import { StoredDump } from "./frame.ts";
-import type { DumpView } from "./view.ts";
+import { untilStopped } from "../../program/interrupt.ts";
 import { Progress } from "../../program/progress.ts";
 import type { Output } from "../../program/terminal.ts";
-import { untilStopped } from "../../program/until_stopped.ts";
+import { StoredDump } from "./frame.ts";
+import type { DumpView } from "./view.ts";
 
-/** What is read, and how. */
+/** Inputs, filters and output. */
 export interface OfflineDump {
   paths: readonly string[];
   filter: Filter;
@@ -36,7 +36,7 @@ export interface OfflineDump {
 }
 
 /** Longer pauses are reported, milliseconds. */
-const TOLD_PAUSE_MS = 60_000;
+const REPORTED_PAUSE_MS = 60_000;
 /** Longest single timer, milliseconds. */
 const MAX_TIMER_MS = 3_600_000;
 /** Frames between two checks for silent devices. */
@@ -62,7 +62,7 @@ async function showParts(
 ): Promise<void> {
   const pace = speed > 0 ? new Pace({ ...shown, speed, note, signal }) : undefined;
   const onSummary = (path: string, { bad }: { bad: number }) => {
-    if (bad > 0) note(`"${path}": ${bad} damaged ${bad === 1 ? "line" : "lines"} passed over`);
+    if (bad > 0) note(`"${path}": ${bad} damaged ${bad === 1 ? "line" : "lines"} skipped`);
   };
   const log = new Logger({ level: "warn", format: "text", write: (line) => note(line.trimEnd()) });
   const wanted = new RecordedFilter(filter);
@@ -94,7 +94,7 @@ async function showParts(
     progress?.bar.add(progress.isOfBytes ? part.bytes : total - before);
   }
   if (total > 0) await view.tick(Math.floor(stored.timeUs / 1000));
-  if (total === 0) note("there are no frames in it");
+  if (total === 0) note("no frames found");
 }
 
 type PaceOptions = Pick<OfflineDump, "clock" | "note" | "signal" | "isQuiet"> & { speed: number };
@@ -121,12 +121,12 @@ class Pace {
 
   async #wait(ms: number): Promise<void> {
     const { note, signal, isQuiet } = this.#options;
-    if (ms >= TOLD_PAUSE_MS && !isQuiet) note(`the next frame is due in ${Math.round(ms / 1000)} s`);
+    if (ms >= REPORTED_PAUSE_MS && !isQuiet) note(`the next frame is due in ${Math.round(ms / 1000)} s`);
     for (let rest = ms; rest > 0; rest -= MAX_TIMER_MS) await pause(Math.min(rest, MAX_TIMER_MS), signal);
   }
 }
 
-/** A bar: of bytes where all are files whose size is known. */
+/** Progress bar, in bytes if all inputs are journal files. */
 function progressOf(
   inputs: readonly RecordedInput[],
   { progressOutput: output, clock }: Pick<OfflineDump, "progressOutput" | "clock">,

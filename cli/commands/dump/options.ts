@@ -1,26 +1,17 @@
 import type { RetryOptions } from "@vessel/gateway/client";
-import { formatDuration } from "@vessel/gateway/base";
 import {
-  type ClientSettings,
   filterChecks,
-  type FilterChoice,
   filterOptions,
+  labelsOptions,
   outputOptions,
   serverChecks,
   serverOptions,
+  unitsOptions,
 } from "../../client/client_options.ts";
 import { programOptions } from "../../settings/common_options.ts";
-import { boolean, duration, number, optional, readTimestamp, structured, text } from "../../settings/option_types.ts";
-import type { Check, Option, Options } from "../../settings/options.ts";
-import { type LabelsChoice, labelsOptions, type UnitsChoice, unitsOptions } from "../../client/units_options.ts";
+import { flagGroup, optional } from "../../settings/option_types.ts";
+import { type Check, refuse, type SettingsOf, warn } from "../../settings/options.ts";
 import { doubtWhere, parseWhere, type Where } from "../../where/mod.ts";
-
-/** What is shown of frames. */
-export interface ViewSettings extends UnitsChoice, LabelsChoice {
-  decode: boolean;
-  changes: boolean;
-  where: WhereChoice | undefined;
-}
 
 /** An expression as written and as compiled. */
 export interface WhereChoice {
@@ -28,198 +19,129 @@ export interface WhereChoice {
   where: Where;
 }
 
-/** Settings of `vbg dump`. */
-export interface DumpSettings extends ClientSettings, FilterChoice, ViewSettings {
-  /** How long the server keeps the session, ISO 8601; undefined: no session. */
-  bufferTimeout: string | undefined;
-  /** Id of the session; undefined: derived from the host name. */
-  clientId: string | undefined;
-  ackIntervalMs: number;
-  reconnect: boolean;
-  /** Time between two connection attempts; undefined: the client's default. */
-  reconnectDelayMs: number | undefined;
-  /** A recording; undefined: given as an operand, or none. */
-  file: string | undefined;
-  /** Show what is in a journal file in place of its frames. */
-  inspect: boolean;
-  /** Factor of the recorded speed; 0: as fast as possible. */
-  speed: number;
-  /** Skip earlier frames of a recording, microseconds since 1970. */
-  start: number | undefined;
-  /** Directory that frames are recorded to. */
-  journal: string | undefined;
-}
-
-const VIEW = "Output";
-const SESSION = "Place on the server";
-const RECORDING = "Recording";
-const RECORDED = "Recordings";
+const server = flagGroup("Server");
+const output = flagGroup("Output");
+const session = flagGroup("Session on the server");
+const recording = flagGroup("Recording");
+const recordings = flagGroup("Recordings");
 const MAX_RECONNECT_DELAY_MS = 3_600_000;
 const MIN_BUFFER_MS = 1000;
 const MIN_ACK_MS = 100;
 const CLIENT_ID = /^[\w-]{1,64}$/;
-/** Settings that only the command line has. */
-const here = { key: [], environment: false } as const;
 
-/** Rows of ViewSettings. */
-export function viewOptions(): Options<ViewSettings> {
-  const group = VIEW;
-  return {
-    decode: boolean({
-      name: "decode",
-      ...here,
-      default: false,
-      help: "Show the fields of payloads that are known; for people in place of the payload.",
-      group,
-    }),
-    changes: boolean({
-      name: "changes",
-      ...here,
-      default: false,
-      help: "Show only what changes more than the tolerance of its field, and who falls silent.",
-      group,
-    }),
-    where: structured<WhereChoice | undefined>({
-      name: "where",
-      ...here,
-      placeholder: "EXPRESSION",
-      default: undefined,
-      help:
-        "Show only frames that match, such as 'wind_speed > 15 kn and src.manufacturer == \"Garmin\"'. A number without " +
-        "a unit is in the unit of the JSON. " +
-        "Evaluated after all other filters; what it hides is recorded and acknowledged nevertheless.",
-      group,
-      parse: (value) => readWhere(String(value)),
-      parseText: readWhere,
-      format: (value) => value?.source,
-    }),
-    ...unitsOptions(),
-    ...labelsOptions(),
-  };
-}
+/** Options of the shown frames. */
+export const viewOptions = {
+  decode: output.boolean({
+    name: "decode",
+    help: "Show the fields of known payloads. Text output shows them instead of the payload.",
+  }),
+  changes: output.boolean({
+    name: "changes",
+    help: "Show only changes beyond the tolerance of a field, and devices that stop sending a PGN.",
+  }),
+  where: output.structured<WhereChoice | undefined>({
+    name: "where",
+    placeholder: "EXPRESSION",
+    default: undefined,
+    help:
+      "Show only frames that match, such as 'wind_speed > 15 kn and src.manufacturer == \"Garmin\"'. A number without " +
+      "a unit is in the unit of the JSON. Evaluated after all other filters; hidden frames are still recorded and " +
+      "acknowledged.",
+    parseText: readWhere,
+    format: (value) => value?.source,
+  }),
+  ...unitsOptions,
+  ...labelsOptions,
+};
 
-/** Option for the time between connection attempts. */
-export function reconnectOptions(): Options<Pick<DumpSettings, "reconnectDelayMs">> {
-  return {
-    reconnectDelayMs: optional(duration({
-      name: "reconnect-delay",
-      ...here,
-      default: 2000,
-      minMs: 1,
-      maxMs: MAX_RECONNECT_DELAY_MS,
-      help:
-        "Time between two tries to reach the server again. Without it: 1 s at first, twice as long each time up to 30 s.",
-      group: "Server",
-    })),
-  };
-}
+/** Option of the time between connection attempts. */
+export const reconnectOptions = {
+  reconnectDelayMs: optional(server.duration({
+    name: "reconnect-delay",
+    default: 2000,
+    minMs: 1,
+    maxMs: MAX_RECONNECT_DELAY_MS,
+    help: "Time between two attempts to reconnect. Without it: 1s at first, doubling up to 30s.",
+  })),
+};
 
 /** How a lost connection is retried. */
-export function retryOf({ reconnectDelayMs: ms }: Pick<DumpSettings, "reconnectDelayMs">): RetryOptions {
+export function retryOf({ reconnectDelayMs: ms }: SettingsOf<typeof reconnectOptions>): RetryOptions {
   return ms === undefined ? {} : { firstMs: ms, capMs: ms, jitter: 0 };
 }
 
-/** Rows of what is done with recordings. */
-function recordedOptions(): Options<Pick<DumpSettings, "file" | "inspect" | "speed" | "start">> {
-  const group = RECORDED;
-  return {
-    file: optional(text({
-      name: "file",
-      ...here,
-      placeholder: "FILE",
-      default: "",
-      help: "Recording to show: the same as FILE as a word.",
-      group,
-    })),
-    inspect: boolean({
-      name: "inspect",
-      ...here,
-      default: false,
-      help: "Show what is in journal files, block by block, and no frames: the same as vbg inspect FILE.",
-      group,
-    }),
-    speed: number({
-      name: "speed",
-      ...here,
-      default: 0,
-      max: 1e6,
-      help:
-        "1: show frames as fast as they were recorded, pauses included. 10: ten times faster. 0: as fast as can be.",
-      group,
-    }),
-    start: structured<number | undefined>({
-      name: "start",
-      ...here,
-      placeholder: "TIME",
-      default: undefined,
-      help: "Leave out the frames before this time, of every recording. RFC 3339, such as 2024-06-01T12:00:00Z.",
-      group,
-      parse: (value) => readTimestamp(String(value)),
-      parseText: readTimestamp,
-      format: (value) => value === undefined ? undefined : new Date(value / 1000).toISOString(),
-    }),
-  };
-}
+const recordedOptions = {
+  file: optional(recordings.text({
+    name: "file",
+    placeholder: "FILE",
+    help: "Recording to show; the same as the argument FILE.",
+  })),
+  inspect: recordings.boolean({
+    name: "inspect",
+    help: "Show the blocks of journal files instead of frames; the same as vbg inspect FILE.",
+  }),
+  speed: recordings.number({
+    name: "speed",
+    default: 0,
+    max: 1e6,
+    help: "1: the recorded speed, with its pauses. 10: ten times faster. 0: as fast as possible.",
+  }),
+  startUs: recordings.time({
+    name: "start",
+    help: "Skip frames before this time in every recording. RFC 3339, such as 2024-06-01T12:00:00Z.",
+  }),
+};
 
 /** Options of `vbg dump`. */
-export const dumpOptions: Options<DumpSettings> = {
-  ...serverOptions(),
-  reconnect: boolean({
+export const dumpOptions = {
+  ...serverOptions,
+  reconnect: server.boolean({
     name: "reconnect",
-    ...here,
     default: true,
-    help: "Go on after a lost connection; the boat is looked for again. Off: it ends the command with exit code 1.",
-    group: "Server",
+    help: "Reconnect after a lost connection, and search for the boat again. Off: end with exit code 1.",
   }),
-  ...reconnectOptions(),
-  ...recordedOptions(),
-  ...filterOptions(),
-  bufferTimeout: isoDuration({
+  ...reconnectOptions,
+  ...recordedOptions,
+  ...filterOptions,
+  bufferTimeoutMs: optional(session.duration({
     name: "buffer-timeout",
-    ...here,
     default: MIN_BUFFER_MS,
     minMs: MIN_BUFFER_MS,
     help:
-      "Keep a place on the server for so long while this command is away: no frame is left out, and none comes twice " +
-      "when it comes back. Ctrl-C leaves the place there.",
-    group: SESSION,
-  }),
-  clientId: optional(text({
+      "Read a session that the server keeps for this time while this command does not run: the next run continues " +
+      "without missing or repeated frames. Ctrl-C does not delete the session.",
+  })),
+  clientId: optional(session.text({
     name: "client-id",
-    ...here,
     placeholder: "ID",
-    default: "",
-    help: "Name of the place: 1 to 64 letters, digits, hyphens or underscores. Without it: the name of this machine.",
-    group: SESSION,
+    help: "Id of the session: 1 to 64 letters, digits, hyphens or underscores. Without it: the name of this machine.",
     validate: (id) =>
       CLIENT_ID.test(id)
         ? undefined
         : `Cannot use the client id "${id}": expected 1 to 64 letters, digits, hyphens or underscores`,
   })),
-  ackIntervalMs: duration({
+  ackIntervalMs: session.duration({
     name: "ack-interval",
-    ...here,
     default: 5000,
     minMs: MIN_ACK_MS,
-    help: "Time between two acknowledgements of what was written out.",
-    group: SESSION,
+    help: "Time between two acknowledgements of the frames that were written.",
   }),
-  journal: optional(text({
+  journal: optional(recording.text({
     name: "journal",
-    ...here,
     placeholder: "DIR",
-    default: "",
-    help: "Record every frame that comes to this directory, whatever -where and -changes show. Numbers are its own.",
-    group: RECORDING,
+    help: "Record every received frame to this directory, regardless of -where and -changes, with numbers of its own.",
   })),
-  ...viewOptions(),
-  ...outputOptions(),
-  ...programOptions(),
+  ...viewOptions,
+  ...outputOptions,
+  ...programOptions,
 };
 
-/** Rules of ViewSettings. */
-export const viewChecks: readonly Check<ViewSettings>[] = [
-  { settings: ["where"], severity: "warning", test: ({ where }) => where && doubtWhere(where.source) },
+/** Settings of `vbg dump`. */
+export type DumpSettings = SettingsOf<typeof dumpOptions>;
+
+/** Checks of the shown frames. */
+export const viewChecks: readonly Check<SettingsOf<typeof viewOptions>>[] = [
+  warn(["where"], ({ where }) => where && doubtWhere(where.source)),
 ];
 
 /** Rules over several settings. */
@@ -227,30 +149,14 @@ export const dumpChecks: readonly Check<DumpSettings>[] = [
   ...serverChecks,
   ...filterChecks,
   ...viewChecks,
-  {
-    settings: ["clientId", "bufferTimeout"],
-    severity: "error",
-    test: ({ clientId, bufferTimeout }) =>
-      clientId !== undefined && bufferTimeout === undefined
-        ? "Cannot use a client id without -buffer-timeout: it names the place that this keeps"
-        : undefined,
-  },
+  refuse(
+    ["clientId", "bufferTimeoutMs"],
+    ({ clientId, bufferTimeoutMs }) =>
+      clientId !== undefined && bufferTimeoutMs === undefined &&
+      "Cannot use a client id without -buffer-timeout: it is the id of a session",
+  ),
 ];
 
 function readWhere(source: string): WhereChoice {
   return { source, where: parseWhere(source) };
-}
-
-/** A duration kept as text, as sent to the server; undefined unless given. */
-function isoDuration(words: Parameters<typeof duration>[0]): Option<string | undefined> {
-  const option = optional(duration(words));
-  const write = (ms: number | undefined) => ms === undefined ? undefined : formatDuration(ms);
-  return {
-    ...option,
-    default: () => undefined,
-    fromFlags: (values) => write(option.fromFlags(values)),
-    fromEnvironment: (value) => write(option.fromEnvironment(value)),
-    fromConfig: (value) => write(option.fromConfig(value)),
-    format: (value) => value,
-  };
 }

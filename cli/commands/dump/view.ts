@@ -1,34 +1,34 @@
 import type { UnitSystem } from "@vessel/gateway/units";
+import type { Output } from "../../program/terminal.ts";
+import type { DeviceAt, Where } from "../../where/mod.ts";
 import { type Change, ChangeTracker, type Silence } from "./changes.ts";
 import { KnownDevices } from "./devices.ts";
 import type { DumpFrame } from "./frame.ts";
 import { jsonLine, jsonSilence, terminalLine, terminalSilence } from "./lines.ts";
-import type { Output } from "../../program/terminal.ts";
-import type { DeviceAt, Where } from "../../where/mod.ts";
 
-/** What of the frames is shown, and how. */
+/** Output and filters of a view. */
 export interface DumpViewOptions {
   output: Output;
   json: boolean;
   decode: boolean;
-  /** In JSON: the labels of codes, too. Default false. */
+  /** JSON has the labels of codes. Default false. */
   labels?: boolean;
-  /** Of lines for people. Default SI. */
+  /** Units of text lines. Default SI. */
   units?: UnitSystem;
-  /** Only what matches. */
+  /** Show only frames that match. */
   where: Where | undefined;
-  /** Only what changes something, and who falls silent. */
+  /** Show only changes, and devices that stop sending a PGN. */
   changes: boolean;
 }
 
-/** Shows frames: what changes, what matches, as lines. */
+/** Shows frames as lines. */
 export class DumpView {
-  /** Who sends. */
+  /** The known devices, by address. */
   readonly devices = new KnownDevices();
   readonly #options: DumpViewOptions;
   readonly #tracker: ChangeTracker | undefined;
   readonly #deviceAt: DeviceAt = (bus, src) => this.devices.get(bus, src)?.device;
-  /** Streams of which something was shown, while not everything is: of others no silence is told. */
+  /** Streams that were shown: with a `where` filter, only their silence is shown. */
   readonly #shown: Set<string> | undefined;
 
   constructor(options: DumpViewOptions) {
@@ -37,7 +37,7 @@ export class DumpView {
     this.#shown = options.changes && options.where ? new Set() : undefined;
   }
 
-  /** Shows a frame, if it is to be shown. The promise, where there is one, is to be waited for. */
+  /** Shows a frame unless a filter hides it. A returned promise must be awaited before the next frame. */
   show(frame: DumpFrame): Promise<void> | void {
     const { where, output, json, decode, labels = false, units = "si" } = this.#options;
     let change: Change | undefined;
@@ -51,7 +51,7 @@ export class DumpView {
     return output.write(json ? jsonLine(frame, parts) : terminalLine(frame, { ...parts, output, units }));
   }
 
-  /** Shows who has fallen silent by now. */
+  /** Shows the streams that are silent by now. */
   async tick(nowMs: number): Promise<void> {
     if (!this.#tracker) return;
     for (const silence of this.#tracker.silences(nowMs)) {

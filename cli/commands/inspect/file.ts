@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { newStoredFrame } from "@vessel/gateway/frame";
 import {
   type Block,
@@ -47,7 +48,7 @@ export async function findFiles(names: readonly string[]): Promise<FoundFile[]> 
   const found = new Map<string, FoundFile>();
   const add = async (path: string) => {
     const { size: bytes } = await Deno.stat(path);
-    found.set(path, { path, name: nameOf(path), bytes, open: () => openBlockFile(path) });
+    found.set(path, { path, name: basename(path), bytes, open: () => openBlockFile(path) });
   };
   for (const name of names) {
     const { isDirectory } = await Deno.stat(name).catch((error) => {
@@ -60,15 +61,11 @@ export async function findFiles(names: readonly string[]): Promise<FoundFile[]> 
     const { files, wals } = await readJournalDirectory(name);
     for (const path of files) await add(path);
     for (const wal of wals) {
-      const { path, bytes, sealsInto = nameOf(path) } = wal;
+      const { path, bytes, sealsInto = basename(path) } = wal;
       found.set(path, { path, name: sealsInto, bytes, open: () => Promise.resolve(wal) });
     }
   }
   return [...found.values()];
-}
-
-function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
 }
 
 /** Bytes of all files together, for a bar that shows how far something is. */

@@ -3,71 +3,38 @@
  *
  * @module
  */
-import { VERSION } from "@vessel/gateway/version";
-import { errorText, systemClock } from "@vessel/gateway/base";
-import { type OutputChoice, outputOptions, wantsJson } from "../../client/client_options.ts";
-import { programOptions, type ProgramSettings } from "../../settings/common_options.ts";
-import { bytesOf, findFiles } from "./file.ts";
+import { errorText } from "@vessel/gateway/base";
+import { outputOptions } from "../../client/client_options.ts";
+import type { Program, ProgramContext } from "../../program/program.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import type { SettingsOf } from "../../settings/options.ts";
 import { formatFile, formatJson, readRows } from "./report.ts";
-import {
-  errorsOf,
-  EXIT,
-  outputOf,
-  type Program,
-  type ProgramContext,
-  runOnce,
-  stoppedBy,
-} from "../../program/program.ts";
-import { Progress } from "../../program/progress.ts";
+import { runOnFiles } from "./run.ts";
 
-interface InspectSettings extends ProgramSettings, OutputChoice {}
+const options = { ...outputOptions, ...programOptions };
 
 /** Name, operands and settings of `vbg inspect`. */
-export const program: Program<InspectSettings> = {
+export const program: Program<SettingsOf<typeof options>> = {
   name: "vbg inspect",
-  version: VERSION,
-  summary: "shows what is in journal files (.lpj), and in those of directories with their write-ahead logs: header, " +
-    "blocks, totals, index; as JSON an object a file, each on a line. Exit code 1: a file cannot be read",
-  options: { ...outputOptions(), ...programOptions() },
-  checks: [],
+  summary: "shows the header, blocks, totals and index of journal files (.lpj), or of all files and write-ahead logs " +
+    "of directories. JSON: one line for each file. Exit code 1: a file cannot be read",
+  options,
   positionals: "FILE|DIR ...",
 };
 
 /** Runs `vbg inspect`. Returns the exit code. */
-export async function run(around: ProgramContext): Promise<number> {
-  return await runOnce(program, {
-    around,
-    interrupted: EXIT.interrupted,
-    run: async (settings, names) => await inspect(settings, { names, around }),
+export async function run(context: ProgramContext): Promise<number> {
+  return await runOnFiles(program, {
+    context,
+    run: async (_settings, { found, output, json, onBytes, fail }) => {
+      let written = 0;
+      for (const { path, open } of found) {
+        const file = await open().catch((error) => fail(`${path}: ${errorText(error)}`));
+        if (!file) continue;
+        const rows = await readRows(file, onBytes);
+        const gap = written++ > 0 && !json ? "\n" : "";
+        await output.write(`${gap}${json ? formatJson(rows) : formatFile(rows, output)}\n`);
+      }
+    },
   });
-}
-
-async function inspect(
-  settings: InspectSettings,
-  { names, around }: { names: readonly string[]; around: ProgramContext },
-): Promise<number> {
-  const [output, stopping] = [outputOf(around), stoppedBy(around)];
-  const files = await findFiles(names);
-  const total = bytesOf(files);
-  const progress = new Progress({ output: errorsOf(around), total, unit: "bytes", clock: systemClock });
-  const isJson = wantsJson(settings, output);
-  let failures = 0;
-  let written = 0;
-  for (const found of files) {
-    const file = await found.open().catch((error) =>
-      void around.complain(`${program.name}: ${found.path}: ${errorText(error)}`)
-    );
-    if (file === undefined) {
-      failures++;
-      continue;
-    }
-    const rows = await readRows(file, (bytes) => {
-      stopping.throwIfAborted();
-      progress.add(bytes);
-    }).finally(() => progress.done());
-    const gap = written++ > 0 && !isJson ? "\n" : "";
-    await output.write(`${gap}${isJson ? formatJson(rows) : formatFile(rows, output)}\n`);
-  }
-  await output.flush();
-  return failures === 0 ? EXIT.ok : EXIT.failure;
 }

@@ -1,8 +1,8 @@
 import { formatTimeUs } from "@vessel/gateway/frame";
 import { type BlockFile, type BlockMetadata, storedBytes } from "@vessel/gateway/journal";
-import { blocksOf, count, epochText, type ExaminedBlock, rangeText, spanOf } from "./file.ts";
 import { type Column, formatTable } from "../../program/table.ts";
 import { type Output, paint, printable } from "../../program/terminal.ts";
+import { blocksOf, count, epochText, type ExaminedBlock, rangeText, spanOf } from "./file.ts";
 
 /** Report of one block. */
 export interface BlockRow {
@@ -56,7 +56,8 @@ export function formatFile(
 ): string {
   const { path, bytes, index: { header, state, damaged, end }, sealsInto } = file;
   const { version, compression, blockBytes, epochWord } = header;
-  const { frames, epoch, buses, firstSeq, lastSeq, firstTimeUs, latestTimeUs } = totalsOf(rows);
+  const totals = totalsOf(rows);
+  const { frames, epoch, buses } = totals;
   const epochWords = epoch ?? epochText(epochWord);
   const style = { hasColor };
   const facts = [
@@ -71,21 +72,33 @@ export function formatFile(
     width: columns,
     color: hasColor,
   });
-  const numbers = firstSeq === undefined || lastSeq === undefined ? "" : ` ${rangeText(firstSeq, lastSeq)}`;
-  const times = firstTimeUs === undefined || latestTimeUs === undefined
-    ? ""
-    : `, ${formatTimeUs(firstTimeUs)} to ${formatTimeUs(latestTimeUs)}`;
   const perFrame = frames === 0 ? "" : `, ${(bytes / frames).toFixed(1)} bytes a frame`;
   return [
     `${paint(style, "bold", printable(path))}: ${facts.join(", ")}`,
     ...rows.length > 0 ? [table] : [],
-    `${count(rows.length, "block")}, ${count(frames, "frame")}${numbers}${times}${perFrame}`,
+    `${contentText({ ...totals, blocks: rows.length })}${perFrame}`,
     `buses: ${buses === undefined ? "not named" : printable(buses.join(", "))}; index: ${
       sealsInto === undefined ? indexText(compression, state) : "not needed"
     }`,
     ...damaged > 0 ? [paint(style, "red", `damaged: ${count(damaged, "place")} where no block begins`)] : [],
-    ...state === "torn" ? [paint(style, "red", `torn: ${bytes - end} bytes behind byte ${end} are no block`)] : [],
+    ...state === "torn" ? [paint(style, "red", `torn: ${bytes - end} bytes after byte ${end} are no block`)] : [],
   ].join("\n");
+}
+
+/** `2 blocks, 300 frames 1 to 300, TIME to TIME`. */
+export function contentText({ blocks, frames, firstSeq, lastSeq, firstTimeUs, latestTimeUs }: {
+  blocks: number;
+  frames: number;
+  firstSeq: number | undefined;
+  lastSeq: number | undefined;
+  firstTimeUs: number | undefined;
+  latestTimeUs: number | undefined;
+}): string {
+  const numbers = firstSeq === undefined || lastSeq === undefined ? "" : ` ${rangeText(firstSeq, lastSeq)}`;
+  const times = firstTimeUs === undefined || latestTimeUs === undefined
+    ? ""
+    : `, ${formatTimeUs(firstTimeUs)} to ${formatTimeUs(latestTimeUs)}`;
+  return `${count(blocks, "block")}, ${count(frames, "frame")}${numbers}${times}`;
 }
 
 /** A file for programs: one object. */
@@ -112,13 +125,14 @@ export function formatJson({ file: { path, bytes, index }, rows }: FileRows): st
   });
 }
 
-function rowOf(block: ExaminedBlock): BlockRow {
-  const { place: { offset, header } } = block;
+function rowOf(found: ExaminedBlock): BlockRow {
+  const { place: { offset, header } } = found;
   const place = { offset, bytes: storedBytes(header), firstSeq: header.baseSeq, timeUs: header.baseTimeUs };
-  if (block.kind === "damaged") return { ...place, content: { kind: "damaged", why: block.why } };
-  const { devices, notes } = block.stored.block;
-  const { frames, latestTimeUs, damage } = spanOf(block.stored.block);
-  return { ...place, content: { kind: "read", frames, latestTimeUs, devices: devices.length, notes, damage } };
+  if (found.kind === "damaged") return { ...place, content: { kind: "damaged", why: found.why } };
+  const { block } = found.stored;
+  const { frames, latestTimeUs, damage } = spanOf(block);
+  const { length: devices } = block.devices;
+  return { ...place, content: { kind: "read", frames, latestTimeUs, devices, notes: block.metadata, damage } };
 }
 
 function totalsOf(rows: readonly BlockRow[]) {
@@ -144,8 +158,8 @@ function cellsOf(
     return [`${offset}`, seq, "", timeText(timeUs), `${bytes}`, "", "", `DAMAGED: ${content.why}`];
   }
   const { frames, devices, notes, damage } = content;
-  const told = [damage === undefined ? "" : `DAMAGED: ${damage}`, notesText(notes, before)];
-  const words = told.filter((text) => text !== "").join("; ");
+  const texts = [damage === undefined ? "" : `DAMAGED: ${damage}`, notesText(notes, before)];
+  const words = texts.filter((text) => text !== "").join("; ");
   return [`${offset}`, seq, `${frames}`, timeText(timeUs), `${bytes}`, ratio, `${devices}`, words];
 }
 

@@ -1,127 +1,103 @@
 /**
- * `vbg loadtest`: how much a boat server takes on this machine.
+ * `vbg loadtest`: measures a boat server under load on this machine.
  *
  * @module
  */
-import { type RecordingOptions, VERSION } from "@vessel/gateway";
-import { JOURNAL_DIRECTORY_MODE } from "@vessel/gateway/journal";
+import type { RecordingOptions } from "@vessel/gateway";
 import { systemClock } from "@vessel/gateway/base";
-import { type OutputChoice, outputOptions, wantsJson } from "../../client/client_options.ts";
-import { programOptions, type ProgramSettings } from "../../settings/common_options.ts";
-import { count } from "../inspect/file.ts";
-import { type LoadReport, runLoad } from "./run.ts";
-import { duration, integer, optional, powerOfTwo, text } from "../../settings/option_types.ts";
+import { JOURNAL_DIRECTORY_MODE } from "@vessel/gateway/journal";
+import { outputOptions, wantsJson } from "../../client/client_options.ts";
 import {
   errorsOf,
-  EXIT,
   outputOf,
   type Program,
   type ProgramContext,
   runOnce,
   SettingsError,
-  stoppedBy,
+  stopSignalOf,
 } from "../../program/program.ts";
 import { Progress } from "../../program/progress.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import { flagGroup, optional } from "../../settings/option_types.ts";
+import type { SettingsOf } from "../../settings/options.ts";
+import { count } from "../inspect/file.ts";
+import { type LoadReport, runLoad } from "./run.ts";
 
-interface LoadtestSettings extends ProgramSettings, OutputChoice {
-  sources: number;
-  rate: number;
-  durationMs: number;
-  consumers: number;
-  ringFrames: number;
-  journalDir: string | undefined;
-}
-
-const GROUP = "Load";
-const here = { key: [], environment: false } as const;
+const load = flagGroup("Load");
 const MAX_SOURCES = 252;
 const MAX_RATE = 1_000_000;
 const MAX_CONSUMERS = 900;
 
+const options = {
+  rate: load.integer({
+    name: "rate",
+    default: 1000,
+    min: 1,
+    max: MAX_RATE,
+    help: "Frames per second, of all devices together.",
+  }),
+  durationMs: load.duration({
+    name: "duration",
+    default: 30_000,
+    minMs: 1,
+    help: "Time of sending. Ctrl-C ends it sooner.",
+  }),
+  sources: load.integer({
+    name: "sources",
+    default: 10,
+    min: 1,
+    max: MAX_SOURCES,
+    help: "Number of sending devices.",
+  }),
+  consumers: load.integer({
+    name: "consumers",
+    default: 1,
+    max: MAX_CONSUMERS,
+    help: "Number of clients that read all frames as a live stream.",
+  }),
+  ringFrames: load.powerOfTwo({
+    name: "ring-size",
+    default: 65_536,
+    min: 16,
+    max: 2 ** 24,
+    help: "Frames kept in memory. A power of two.",
+  }),
+  journalDir: optional(load.text({
+    name: "journal-dir",
+    placeholder: "DIR",
+    help: "Record the frames to this directory, which must be empty or missing. Without it nothing is recorded.",
+  })),
+  ...outputOptions,
+  ...programOptions,
+};
+
+type LoadtestSettings = SettingsOf<typeof options>;
+
 /** Name, operands and settings of `vbg loadtest`. */
 export const program: Program<LoadtestSettings> = {
   name: "vbg loadtest",
-  version: VERSION,
   summary:
-    "starts a boat server on a bus in memory, lets devices speak and clients read, all in one process, and tells " +
-    "rates, drops, latency and memory",
-  options: {
-    rate: integer({
-      name: "rate",
-      ...here,
-      default: 1000,
-      min: 1,
-      max: MAX_RATE,
-      help: "Frames a second, all devices together.",
-      group: GROUP,
-    }),
-    durationMs: duration({
-      name: "duration",
-      ...here,
-      default: 30_000,
-      minMs: 1,
-      help: "How long they are sent. Ctrl-C ends it sooner.",
-      group: GROUP,
-    }),
-    sources: integer({
-      name: "sources",
-      ...here,
-      default: 10,
-      min: 1,
-      max: MAX_SOURCES,
-      help: "Devices that speak.",
-      group: GROUP,
-    }),
-    consumers: integer({
-      name: "consumers",
-      ...here,
-      default: 1,
-      max: MAX_CONSUMERS,
-      help: "Clients that read all frames as they come.",
-      group: GROUP,
-    }),
-    ringFrames: powerOfTwo({
-      name: "ring-size",
-      ...here,
-      default: 65_536,
-      min: 16,
-      max: 2 ** 24,
-      help: "Frames that are kept in memory.",
-      group: GROUP,
-    }),
-    journalDir: optional(text({
-      name: "journal-dir",
-      ...here,
-      placeholder: "DIR",
-      default: "",
-      help: "Record the frames in this directory, which must be empty or missing. Without it nothing is recorded.",
-      group: GROUP,
-    })),
-    ...outputOptions(),
-    ...programOptions(),
-  },
-  checks: [],
+    "starts a boat server on a bus in memory, with sending devices and reading clients in the same process, and " +
+    "reports rates, drops, latency and memory",
+  options,
 };
 
 /** Runs `vbg loadtest`. Returns the exit code. */
-export async function run(around: ProgramContext): Promise<number> {
-  return await runOnce(program, { around, run: async (settings) => await loadtest(settings, around) });
+export async function run(context: ProgramContext): Promise<number> {
+  return await runOnce(program, { context, run: (settings) => loadtest(settings, context) });
 }
 
-async function loadtest(settings: LoadtestSettings, around: ProgramContext): Promise<number> {
-  const output = outputOf(around);
+async function loadtest(settings: LoadtestSettings, context: ProgramContext): Promise<void> {
+  const output = outputOf(context);
   const journal = await recordingOf(settings.journalDir);
   const total = Math.floor(settings.rate * settings.durationMs / 1000);
-  const progress = new Progress({ output: errorsOf(around), total, unit: "frames", clock: systemClock });
+  const progress = new Progress({ output: errorsOf(context), total, unit: "frames", clock: systemClock });
   try {
     const onSent = (frames: number) => progress.add(frames);
-    const signal = stoppedBy(around, { hangUp: journal !== undefined });
+    const signal = stopSignalOf(context, { hangUp: journal !== undefined });
     const report = await runLoad({ ...settings, journal, signal, clock: systemClock, onSent });
-    progress.done();
     const text = wantsJson(settings, output) ? formatJson(report) : formatText(report);
     await output.write(`${text}\n`);
-    await output.flush();
-    return EXIT.ok;
   } finally {
     progress.done();
     if (journal) await Deno.remove(journal.stateDirectory, { recursive: true });
@@ -132,7 +108,9 @@ async function recordingOf(directory: string | undefined): Promise<RecordingOpti
   if (directory === undefined) return undefined;
   await Deno.mkdir(directory, { recursive: true, mode: JOURNAL_DIRECTORY_MODE });
   for await (const { name } of Deno.readDir(directory)) {
-    throw new SettingsError(`Cannot record in "${directory}": it has "${name}" in it, and the frames are no boat's`);
+    throw new SettingsError(
+      `Cannot record in "${directory}": it contains "${name}", and test frames must not mix with others`,
+    );
   }
   return { directory, stateDirectory: await Deno.makeTempDir({ prefix: "vbg_loadtest_" }) };
 }

@@ -3,72 +3,65 @@
  *
  * @module
  */
-import { VERSION } from "@vessel/gateway/version";
-import { type ClientSettings, outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
-import { programOptions } from "../../settings/common_options.ts";
+import { labelsOptions, outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
 import { deviceTable } from "../../client/devices_table.ts";
-import { boolean } from "../../settings/option_types.ts";
-import { EXIT, type Program, type ProgramContext } from "../../program/program.ts";
-import { type Asking, runOnServer, writeJson, writeJsonLine } from "../../client/server_command.ts";
-import { type LabelsChoice, labelsOptions } from "../../client/units_options.ts";
+import { runOnServer, type ServerContext, writeJson, writeJsonLine } from "../../client/server_command.ts";
 import { watch } from "../../client/server_watch.ts";
+import { EXIT, type Program, type ProgramContext } from "../../program/program.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import { flagGroup } from "../../settings/option_types.ts";
+import type { SettingsOf } from "../../settings/options.ts";
 
-/** Settings of `vbg devices`. */
-export interface DevicesSettings extends ClientSettings, LabelsChoice {
-  watch: boolean;
-}
+const flags = flagGroup("Output");
 
 /** A PGN that no frame has: a stream with this filter carries only device events. */
 const NO_PGN = 0x3ffff;
 
+const options = {
+  ...serverOptions,
+  ...outputOptions,
+  watch: flags.boolean({
+    name: "watch",
+    help: "Continue until Ctrl-C. On a terminal: update the list each second. JSON: a line for each device, then one " +
+      "for each change, {event, device}; event is present, added, updated or removed.",
+  }),
+  ...labelsOptions,
+  ...programOptions,
+};
+
 /** Name, operands and settings of `vbg devices`. */
-export const program: Program<DevicesSettings> = {
+export const program: Program<SettingsOf<typeof options>> = {
   name: "vbg devices",
-  version: VERSION,
-  summary: "lists the devices that were heard on the buses; times are UTC",
-  options: {
-    ...serverOptions(),
-    ...outputOptions(),
-    watch: boolean({
-      name: "watch",
-      key: [],
-      environment: false,
-      default: false,
-      help: "Go on: on a terminal the list is shown anew each second. As JSON: a line for each device, then one for " +
-        "each change, {event, device}; event is present, added, updated or removed.",
-      group: "Output",
-    }),
-    ...labelsOptions(),
-    ...programOptions(),
-  },
+  summary: "lists the devices seen on the buses; times are UTC",
+  options,
   checks: serverChecks,
 };
 
 /** Runs `vbg devices`. Returns the exit code. */
-export async function run(around: ProgramContext): Promise<number> {
+export async function run(context: ProgramContext): Promise<number> {
   return await runOnServer(program, {
-    around,
+    context,
     interrupted: ({ watch }) => watch ? EXIT.ok : EXIT.interrupted,
-    run: async (settings, asking) => {
-      const { client, output, json, signal } = asking;
-      if (settings.watch) return json ? await tellChanges(asking) : await watch(asking, () => table(asking));
-      if (!json) return await output.write(await table(asking) + "\n");
+    run: async (settings, server) => {
+      const { client, output, json, signal } = server;
+      if (settings.watch) return json ? await printChanges(server) : await watch(server, () => table(server));
+      if (!json) return await output.write(await table(server) + "\n");
       await writeJson(output, await client.devices({ signal, labels: settings.labels }));
     },
   });
 }
 
-async function table({ client, output, signal }: Asking): Promise<string> {
+async function table({ client, output, signal }: ServerContext): Promise<string> {
   return deviceTable(await client.devices({ signal }), { width: output.columns, color: output.hasColor });
 }
 
 /** Requests the list again after every new connection, since changes in between are not reported. */
-async function tellChanges({ client, output, status, signal }: Asking): Promise<void> {
-  for await (const told of client.subscribe({ pgn: [NO_PGN] }, { devices: true, signal }).events()) {
-    if (told.type === "connected") {
+async function printChanges({ client, output, status, signal }: ServerContext): Promise<void> {
+  for await (const event of client.subscribe({ pgn: [NO_PGN] }, { devices: true, signal }).events()) {
+    if (event.type === "connected") {
       for (const device of await client.devices({ signal })) await writeJsonLine(output, { event: "present", device });
-    } else if (told.type === "device") {
-      await writeJsonLine(output, { event: told.event, device: told.device });
-    } else if (told.type === "disconnected") await status.write(`${told.error.message}\n`);
+    } else if (event.type === "device") {
+      await writeJsonLine(output, { event: event.event, device: event.device });
+    } else if (event.type === "disconnected") await status.write(`${event.error.message}\n`);
   }
 }

@@ -4,20 +4,17 @@
  * @module
  */
 import type { ClientFrame, HistoryQuery } from "@vessel/gateway/client";
-import { VERSION } from "@vessel/gateway/version";
+import { filterOf, unitsOf } from "../../client/client_options.ts";
+import { runOnServer, type ServerContext } from "../../client/server_command.ts";
+import type { Program, ProgramContext } from "../../program/program.ts";
+import { type Output, paint } from "../../program/terminal.ts";
 import { LiveDump } from "../dump/frame.ts";
 import { DumpView } from "../dump/view.ts";
 import { historyChecks, historyOptions, type HistorySettings, timeOf } from "./history_options.ts";
-import { filterOf } from "../../client/client_options.ts";
-import type { Program, ProgramContext } from "../../program/program.ts";
-import { type Asking, runOnServer } from "../../client/server_command.ts";
-import { type Output, paint } from "../../program/terminal.ts";
-import { unitsOf } from "../../client/units_options.ts";
 
 /** Name, operands and settings of `vbg history`. */
 export const program: Program<HistorySettings> = {
   name: "vbg history",
-  version: VERSION,
   summary: "prints recorded messages of a boat, oldest first: a line each",
   options: historyOptions,
   checks: historyChecks,
@@ -27,15 +24,15 @@ export const program: Program<HistorySettings> = {
 const DATE_LENGTH = 10;
 
 /** Runs `vbg history`. Returns the exit code. */
-export async function run(around: ProgramContext): Promise<number> {
-  return await runOnServer(program, { around, run: printHistory });
+export async function run(context: ProgramContext): Promise<number> {
+  return await runOnServer(program, { context, run: printHistory });
 }
 
-async function printHistory(settings: HistorySettings, asking: Asking): Promise<void> {
-  const { client, output, errors, status, json, signal } = asking;
+async function printHistory(settings: HistorySettings, server: ServerContext): Promise<void> {
+  const { client, output, errors, status, json, signal } = server;
   const show = json ? (frame: ClientFrame) => output.write(JSON.stringify(frame) + "\n") : linesOf(settings, output);
-  const query = queryOf(settings, asking);
-  await asking.doubtFilter(query);
+  const query = queryOf(settings, server);
+  await server.doubtFilter(query);
   let count = 0;
   for await (const frame of client.history(query, { signal })) {
     count++;
@@ -43,8 +40,8 @@ async function printHistory(settings: HistorySettings, asking: Asking): Promise<
     const full = show(frame);
     if (full) await full;
   }
-  if (count === settings.limit) await errors.write(`These were the first ${count}: -limit asks for more\n`);
-  else if (count === 0 && output.isTerminal) await status.write("Nothing was recorded then, or nothing that fits\n");
+  if (count === settings.limit) await errors.write(`Only the first ${count} messages are shown: -limit allows more\n`);
+  else if (count === 0 && output.isTerminal) await status.write("No recorded message in this time matches\n");
   await errors.flush();
 }
 
@@ -62,7 +59,7 @@ function linesOf(settings: HistorySettings, output: Output): (frame: ClientFrame
   return (frame) => frame.ts.slice(0, DATE_LENGTH) === date ? view.show(new LiveDump(frame)) : beginDay(frame);
 }
 
-function queryOf(settings: HistorySettings, { clock, exclusions, json }: Asking): HistoryQuery {
+function queryOf(settings: HistorySettings, { clock, exclusions, json }: ServerContext): HistoryQuery {
   const { from, to, interval, limit, decode, labels, src } = settings;
   const nowMs = clock.wallUs() / 1000;
   return {

@@ -1,10 +1,9 @@
 /**
- * `vbg pgns`: what is known about messages.
+ * `vbg pgns`: definitions of messages.
  *
  * @module
  */
 import type { KnownPgn, PgnDetails } from "@vessel/gateway/client";
-import { VERSION } from "@vessel/gateway/version";
 import { describePgn, listPgns } from "@vessel/gateway/pgn";
 import {
   type ClientSettings,
@@ -13,71 +12,71 @@ import {
   serverOptions,
   wantsJson,
 } from "../../client/client_options.ts";
+import { advised } from "../../client/server_advice.ts";
+import { serverContextOf, writeJson } from "../../client/server_command.ts";
+import { EXIT, outputOf, type Program, type ProgramContext, runOnce, SettingsError } from "../../program/program.ts";
 import { programOptions } from "../../settings/common_options.ts";
 import { pgnDetailsText, pgnListText } from "./pgns_text.ts";
-import { EXIT, outputOf, type Program, type ProgramContext, runOnce, SettingsError } from "../../program/program.ts";
-import { advised } from "../../client/server_advice.ts";
-import { askingOf, writeJson } from "../../client/server_command.ts";
 
 /** Name, operands and settings of `vbg pgns`. */
 export const program: Program<ClientSettings> = {
   name: "vbg pgns",
-  version: VERSION,
-  summary: "lists the messages that can be decoded, all or those with some words, or tells all about one PGN; asks a " +
-    "server where -server, -boat or -cloud is given",
-  options: { ...serverOptions(), ...outputOptions(), ...programOptions() },
+  summary:
+    "lists the messages that can be decoded, all or those with the given words, or shows the definition of one " +
+    "PGN. With -server, -boat or -cloud: those that the server can decode",
+  options: { ...serverOptions, ...outputOptions, ...programOptions },
   checks: serverChecks,
   positionals: "[PGN|WORD ...]",
 };
 
-/** Where the facts come from. */
-interface Facts {
+/** Definitions of this program or of a server. */
+interface Definitions {
   list(): Promise<KnownPgn[]>;
-  /** Undefined: nothing is known. */
+  /** Undefined without a definition. */
   one(pgn: number): Promise<PgnDetails | undefined>;
 }
 
-/** Facts of this program. */
-const OWN: Facts = {
+/** Definitions of this program. */
+const OWN: Definitions = {
   list: () => Promise.resolve(Array.from(listPgns())),
   one: (pgn) => Promise.resolve(describePgn(pgn)),
 };
 
-/** Runs `vbg pgns`. Returns the exit code: 1 when nothing is known of what was asked for. */
-export async function run(around: ProgramContext): Promise<number> {
+/** Runs `vbg pgns`. Returns the exit code: 1 if nothing was found. */
+export async function run(context: ProgramContext): Promise<number> {
   return await runOnce(program, {
-    around,
+    context,
     interrupted: EXIT.interrupted,
     run: async (settings, words) => {
-      const output = outputOf(around);
+      const output = outputOf(context);
       const json = wantsJson(settings, output);
       const form = { width: output.columns, color: output.hasColor };
-      const facts = await factsOf(settings, around);
+      const definitions = await definitionsOf(settings, context);
       const [word = ""] = words;
       try {
         if (/^\d+$/.test(word)) {
-          if (words.length > 1) throw new SettingsError(`Cannot tell of several PGNs at once: expected one`);
-          const details = await facts.one(Number(word));
-          if (details === undefined) throw new Error(`PGN ${word} is not described: vbg pgns lists those that are`);
+          if (words.length > 1) throw new SettingsError("Cannot show several PGNs at once: expected one");
+          const details = await definitions.one(Number(word));
+          if (details === undefined) {
+            throw new Error(`PGN ${word} has no definition: vbg pgns lists those that have one`);
+          }
           await (json ? writeJson(output, details) : output.write(pgnDetailsText(details, form) + "\n"));
-          return EXIT.ok;
+          return;
         }
-        const found = (await facts.list()).filter((each) => hasAll(each, words));
-        if (found.length === 0 && !json) throw new Error(`No message is called "${words.join(" ")}"`);
+        const found = (await definitions.list()).filter((each) => hasAll(each, words));
+        if (found.length === 0 && !json) throw new Error(`No message description contains "${words.join(" ")}"`);
         await (json ? writeJson(output, found) : output.write(pgnListText(found, form) + "\n"));
         return found.length === 0 ? EXIT.failure : EXIT.ok;
       } catch (error) {
         throw advised(error);
-      } finally {
-        await output.flush();
       }
     },
   });
 }
 
-async function factsOf(settings: ClientSettings, around: ProgramContext): Promise<Facts> {
+async function definitionsOf(settings: ClientSettings, context: ProgramContext): Promise<Definitions> {
   if (settings.server === undefined && settings.boat === undefined && !settings.cloud) return OWN;
-  const { client, signal } = await askingOf(settings, { around, name: program.name });
+  const { client, signal } = await serverContextOf(settings, { context, name: program.name });
   return { list: () => client.pgns({ signal }), one: (pgn) => client.pgn(pgn, { signal }) };
 }
 

@@ -1,9 +1,9 @@
 import type { KnownPgn, PgnDetails, PgnField, PgnGroup, PgnLayout } from "@vessel/gateway/client";
 import { NOTHING } from "../../client/frame_text.ts";
-import { formatTable } from "../../program/table.ts";
+import { formatItems, formatTable, type ItemColumn } from "../../program/table.ts";
 import { paint, printable } from "../../program/terminal.ts";
 
-/** How a text is printed. */
+/** Format of a text. */
 interface Form {
   width: number;
   color: boolean;
@@ -15,26 +15,24 @@ const FRAMINGS: Readonly<Record<KnownPgn["framing"], string>> = {
   either: "single or fast",
 };
 
-/** The list for people. */
-export function pgnListText(pgns: readonly KnownPgn[], { width, color }: Form): string {
-  const rows = pgns.map(({ pgn, description, framing, interval_ms, layouts }) => [
-    String(pgn),
-    description,
-    framing,
-    interval_ms === undefined ? "" : `${interval_ms} ms`,
-    layouts === 1 ? "" : String(layouts),
-  ]);
-  const columns = [
-    { title: "PGN", align: "right" },
-    { title: "DESCRIPTION" },
-    { title: "FRAMES" },
-    { title: "INTERVAL", align: "right" },
-    { title: "LAYOUTS", align: "right" },
-  ] as const;
-  return formatTable(rows, { columns, width, color });
+const LIST_COLUMNS: readonly ItemColumn<KnownPgn>[] = [
+  { title: "PGN", align: "right", text: ({ pgn }) => String(pgn) },
+  { title: "DESCRIPTION", text: ({ description }) => description },
+  { title: "FRAMES", text: ({ framing }) => framing },
+  {
+    title: "INTERVAL",
+    align: "right",
+    text: ({ interval_ms }) => interval_ms === undefined ? "" : `${interval_ms} ms`,
+  },
+  { title: "LAYOUTS", align: "right", text: ({ layouts }) => layouts === 1 ? "" : String(layouts) },
+];
+
+/** Text of the list. */
+export function pgnListText(pgns: readonly KnownPgn[], form: Form): string {
+  return formatItems(pgns, { columns: LIST_COLUMNS, ...form });
 }
 
-/** All that is known about a PGN, for people. */
+/** Text of the definition of a PGN. */
 export function pgnDetailsText(details: PgnDetails, form: Form): string {
   const { pgn, description, framing, interval_ms, layouts } = details;
   const facts = [FRAMINGS[framing], ...(interval_ms === undefined ? [] : [`every ${interval_ms} ms`])].join(", ");
@@ -55,7 +53,7 @@ function layoutText(layout: PgnLayout, { many, width, color }: Form & { many: bo
     { title: "VALUES" },
   ] as const;
   const table = formatTable(fields.flatMap((field) => fieldRows(field)), { columns, width, color });
-  const rest = complete ? [] : ["The rest of this message is not known."];
+  const rest = complete ? [] : ["The rest of this message is unknown."];
   return [...(many ? [paint({ hasColor: color }, "bold", title)] : []), table, ...rest].join("\n");
 }
 

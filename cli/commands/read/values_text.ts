@@ -1,6 +1,6 @@
 import type { DecodedLastValue, LastValues } from "@vessel/gateway/client";
-import { inOrder } from "../../client/devices_table.ts";
 import type { UnitSystem } from "@vessel/gateway/units";
+import { inOrder } from "../../client/devices_table.ts";
 import { listLines, nameOf, payloadTexts, timeOfDay } from "../../client/frame_text.ts";
 import { padded } from "../../program/table.ts";
 import { paint, printable } from "../../program/terminal.ts";
@@ -16,12 +16,12 @@ const NARROW = 70;
 /** Of further lines of a value. */
 const MORE_INDENT = 10;
 
-/** The values for people: a block for each device, lines that fit. */
+/** Text of the values: a block for each device, with wrapped lines. */
 export function valuesText(
   devices: Values,
   { width, color, units }: { width: number; color: boolean; units: UnitSystem },
 ): string {
-  if (devices.length === 0) return "There is no value yet, or none that was asked for";
+  if (devices.length === 0) return "No values, or none that match";
   const names = devices.flatMap(({ values }) => values.map(descriptionOf));
   const longest = Math.min(MAX_DESCRIPTION, Math.max(0, ...names.map((name) => name.length)));
   const described = width >= NARROW ? longest : 0;

@@ -127,7 +127,7 @@ class BlockRepair {
     const { block } = this.#stored;
     const { frames, damage } = spanOf(block);
     const { baseSeq } = block;
-    const gap = baseSeq === undefined ? undefined : this.#gap(block.notes.gap, state.gapBefore(epochWord, baseSeq));
+    const gap = baseSeq === undefined ? undefined : this.#gap(block.metadata.gap, state.gapBefore(epochWord, baseSeq));
     if (gap && baseSeq !== undefined) result.missing.push({ first: gap.firstMissing, last: baseSeq - 1 });
     if (damage !== undefined) lose(damage);
     // Frames of version 1 stay in their block: new blocks have sequence numbers.
@@ -158,18 +158,19 @@ class BlockRepair {
       productOf: (bus, src) => block.devices.findLast((device) => device.bus === bus && device.src === src),
     });
     const done: OutputBlock[] = [];
-    const begin = (notes: BlockMetadata, index: number) => builder.begin({ devices: devicesAt(block, index), notes });
+    const begin = (metadata: BlockMetadata, index: number) =>
+      builder.begin({ devices: devicesAt(block, index), metadata });
     const finish = () => {
       const place = { timeUs: builder.firstTimeUs, firstSeq: builder.firstSeq };
       done.push({ ...place, data: this.#pack(builder.finish()) });
     };
-    const { gap: _, ...notes } = block.notes;
-    begin(gap ? { ...notes, gap } : block.notes, 0);
+    const { gap: _, ...metadata } = block.metadata;
+    begin(gap ? { ...metadata, gap } : block.metadata, 0);
     const frame = newStoredFrame();
     for (const cursor = block.frames(); cursor.index < frames && cursor.next(frame);) {
       if (builder.append(frame.seq, frame) === "added") continue;
       finish();
-      begin(notes, cursor.index - 1);
+      begin(metadata, cursor.index - 1);
       builder.append(frame.seq, frame);
     }
     if (builder.frames > 0) finish();

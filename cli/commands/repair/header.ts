@@ -45,7 +45,7 @@ async function epochWordIn(file: BlockFile): Promise<number | undefined> {
   const blocks = file.index.blocks.slice(0, MAX_TRIED_BLOCKS);
   for await (const found of blocksOf({ ...file, index: { ...file.index, blocks } })) {
     if (found.kind === "damaged") continue;
-    const { epoch } = found.stored.block.notes;
+    const { epoch } = found.stored.block.metadata;
     return epoch === undefined ? 0 : epochWordOf(epoch);
   }
   return undefined;

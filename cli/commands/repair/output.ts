@@ -1,3 +1,5 @@
+import { dirname } from "node:path";
+import { pathExists, syncDirectory } from "@vessel/gateway/base";
 import {
   type Compression,
   encodeBlockHeader,
@@ -7,7 +9,6 @@ import {
   type FileHeader,
   JOURNAL_FILE_MODE,
 } from "@vessel/gateway/journal";
-import { pathExists, syncDirectory } from "@vessel/gateway/base";
 
 /** A block to write. */
 export interface OutputBlock {
@@ -24,21 +25,15 @@ export type OutputHeader = FileHeader & { compression: Exclude<Compression, "zst
 /** A journal file that gets its final name only when it is complete. */
 export class OutputFile {
   readonly path: string;
-  readonly #directory: string;
   readonly #part: string;
   readonly #header: OutputHeader;
   readonly #file: Deno.FsFile;
   readonly #offsets: number[] = [];
   #bytes = FILE_HEADER_BYTES;
 
-  private constructor(
-    place: { path: string; directory: string; part: string },
-    header: OutputHeader,
-    file: Deno.FsFile,
-  ) {
-    this.path = place.path;
-    this.#directory = place.directory;
-    this.#part = place.part;
+  private constructor(path: string, { part, header, file }: { part: string; header: OutputHeader; file: Deno.FsFile }) {
+    this.path = path;
+    this.#part = part;
     this.#header = header;
     this.#file = file;
   }
@@ -47,19 +42,15 @@ export class OutputFile {
     directory: string,
     { name, header }: { name: string; header: OutputHeader },
   ): Promise<OutputFile> {
-    const place = { path: `${directory}/${name}`, directory, part: `${directory}/.${name}.part` };
-    const file = await Deno.open(place.part, { write: true, create: true, truncate: true, mode: JOURNAL_FILE_MODE });
-    const output = new OutputFile(place, header, file);
+    const part = `${directory}/.${name}.part`;
+    const file = await Deno.open(part, { write: true, create: true, truncate: true, mode: JOURNAL_FILE_MODE });
+    const output = new OutputFile(`${directory}/${name}`, { part, header, file });
     await output.#write(encodeFileHeader(header));
     return output;
   }
 
   async append({ timeUs: baseTimeUs, firstSeq: baseSeq, data }: OutputBlock): Promise<void> {
-    const { compression, version } = this.#header;
-    const lengths = { dictionaryBytes: 0, dataBytes: data.length };
-    const head = compression === "none"
-      ? new Uint8Array(0)
-      : encodeBlockHeader({ baseTimeUs, baseSeq, ...lengths }, { version, compression });
+    const head = encodeBlockHeader({ baseTimeUs, baseSeq, dictionaryBytes: 0, dataBytes: data.length }, this.#header);
     await this.#write(head);
     await this.#write(data);
     this.#offsets.push(this.#bytes);
@@ -72,9 +63,9 @@ export class OutputFile {
     await this.#file.sync();
     this.#file.close();
     // A hard link would fail by itself if the name exists, but file systems of memory cards have none.
-    if (await pathExists(this.path)) throw new Deno.errors.AlreadyExists(`"${this.path}" is there by now`);
+    if (await pathExists(this.path)) throw new Deno.errors.AlreadyExists(`"${this.path}" exists`);
     await Deno.rename(this.#part, this.path);
-    await syncDirectory(this.#directory);
+    await syncDirectory(dirname(this.path));
   }
 
   /** Deletes the partial output. */

@@ -3,104 +3,68 @@
  *
  * @module
  */
-import { VERSION } from "@vessel/gateway/version";
+import { errorText } from "@vessel/gateway/base";
 import { BlockError, JOURNAL_DIRECTORY_MODE } from "@vessel/gateway/journal";
-import { errorText, systemClock } from "@vessel/gateway/base";
-import { type OutputChoice, outputOptions, wantsJson } from "../../client/client_options.ts";
-import { programOptions, type ProgramSettings } from "../../settings/common_options.ts";
-import { bytesOf, count, findFiles, type FoundFile, rangeText } from "../inspect/file.ts";
-import { text } from "../../settings/option_types.ts";
-import {
-  errorsOf,
-  EXIT,
-  outputOf,
-  type Program,
-  type ProgramContext,
-  runOnce,
-  SettingsError,
-  stoppedBy,
-} from "../../program/program.ts";
-import { Progress } from "../../program/progress.ts";
+import { outputOptions } from "../../client/client_options.ts";
+import { type Program, type ProgramContext, SettingsError } from "../../program/program.ts";
+import { printable } from "../../program/terminal.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import { flagGroup } from "../../settings/option_types.ts";
+import { refuse, type SettingsOf } from "../../settings/options.ts";
+import { count, type FoundFile, rangeText } from "../inspect/file.ts";
+import { runOnFiles } from "../inspect/run.ts";
 import { type RepairedFile, repairFile, type RepairOptions, RepairState } from "./file.ts";
 import { repairHeader } from "./header.ts";
-import { printable } from "../../program/terminal.ts";
 
-interface RepairSettings extends ProgramSettings, OutputChoice {
-  out: string;
-}
+const flags = flagGroup("Output files");
+
+const options = {
+  out: flags.text({
+    name: "out",
+    placeholder: "DIR",
+    help: "Directory of the new files, created if missing. Existing files are never overwritten.",
+  }),
+  ...outputOptions,
+  ...programOptions,
+};
 
 /** Name, operands and settings of `vbg repair`. */
-export const program: Program<RepairSettings> = {
+export const program: Program<SettingsOf<typeof options>> = {
   name: "vbg repair",
-  version: VERSION,
   summary:
-    "writes what can be read of journal files (.lpj), and of those in directories, into whole files of the same " +
-    "names elsewhere, write-ahead logs into files of their own, and tells what was lost; the journal tells it, too, as a gap. What is there is never changed. " +
-    "Exit code 1: nothing of a file can be read",
-  options: {
-    out: text({
-      name: "out",
-      key: [],
-      environment: false,
-      placeholder: "DIR",
-      default: "",
-      help: "Where the files are written; made when missing. No file that is there is written over.",
-      group: "Output files",
-    }),
-    ...outputOptions(),
-    ...programOptions(),
-  },
-  checks: [{
-    settings: ["out"],
-    severity: "error",
-    test: ({ out }) => out === "" ? "Cannot repair without a place for what is whole: expected -out DIR" : undefined,
-  }],
+    "copies the readable part of journal files (.lpj), or of all files of directories, to complete files of the same " +
+    "names in another directory. Write-ahead logs become files of their own. Lost frames are reported, and declared " +
+    "as gaps in the new journal. The input is never changed. Exit code 1: nothing of a file can be read",
+  options,
+  checks: [refuse(["out"], ({ out }) => out === "" && "Missing output directory: expected -out DIR")],
   positionals: "FILE|DIR ...",
 };
 
 /** Runs `vbg repair`. Returns the exit code. */
-export async function run(around: ProgramContext): Promise<number> {
-  return await runOnce(program, {
-    around,
-    interrupted: EXIT.interrupted,
-    run: async (settings, names) => await repair(settings, { names, around }),
+export async function run(context: ProgramContext): Promise<number> {
+  return await runOnFiles(program, {
+    context,
+    hangUp: true,
+    run: async ({ out: directory }, { found, output, json, onBytes }) => {
+      await requireFreeNames(found, directory);
+      const state = new RepairState();
+      const files: RepairedFile[] = [];
+      for (const file of found) files.push(await repairOne(file, { directory, name: file.name, state, onBytes }));
+      await output.write(`${json ? formatJson(files) : files.map(describe).join("\n")}\n`);
+      return files.every(({ out }) => out !== undefined);
+    },
   });
 }
 
-async function repair(
-  settings: RepairSettings,
-  { names, around }: { names: readonly string[]; around: ProgramContext },
-): Promise<number> {
-  const [output, stopping] = [outputOf(around), stoppedBy(around, { hangUp: true })];
-  const found = await findFiles(names);
-  const directory = settings.out;
-  await requireRoom(found, directory);
-  const total = bytesOf(found);
-  const progress = new Progress({ output: errorsOf(around), total, unit: "bytes", clock: systemClock });
-  const onBytes = (bytes: number) => {
-    stopping.throwIfAborted();
-    progress.add(bytes);
-  };
-  const state = new RepairState();
-  const files: RepairedFile[] = [];
-  try {
-    for (const file of found) files.push(await repairOne(file, { directory, name: file.name, state, onBytes }));
-  } finally {
-    progress.done();
-  }
-  const text = wantsJson(settings, output) ? formatJson(files) : files.map(describe).join("\n");
-  await output.write(`${text}\n`);
-  await output.flush();
-  return files.every(({ out }) => out !== undefined) ? EXIT.ok : EXIT.failure;
-}
-
 /** Checks before writing that no output file exists. */
-async function requireRoom(found: readonly FoundFile[], directory: string): Promise<void> {
+async function requireFreeNames(found: readonly FoundFile[], directory: string): Promise<void> {
   await Deno.mkdir(directory, { recursive: true, mode: JOURNAL_DIRECTORY_MODE });
   const taken = new Set<string>();
   for await (const { name } of Deno.readDir(directory)) taken.add(name);
   for (const { name } of found) {
-    if (taken.has(name)) throw new SettingsError(`Cannot write "${directory}/${name}": it is there, or comes twice`);
+    if (taken.has(name)) {
+      throw new SettingsError(`Cannot write "${directory}/${name}": it exists, or two inputs have this name`);
+    }
     taken.add(name);
   }
 }
@@ -114,7 +78,7 @@ async function repairOne({ path, open }: FoundFile, options: RepairOptions): Pro
   }
 }
 
-/** Recovers from the blocks what the header has lost. */
+/** Repairs a file with a damaged header: the header is derived from the blocks. */
 async function repairWithoutHeader(
   path: string,
   { why, ...options }: RepairOptions & { why: string },
@@ -125,7 +89,7 @@ async function repairWithoutHeader(
     const file = await repairHeader(copy);
     if (file) {
       const result = await repairFile(file, options);
-      const lost = [{ what: `${why}: its header is made anew of what its blocks tell` }, ...result.lost];
+      const lost = [{ what: `${why}: its header is derived from its blocks` }, ...result.lost];
       return { ...result, path, lost };
     }
     options.state.lose();

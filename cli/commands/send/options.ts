@@ -1,147 +1,104 @@
 import type { DecodedFields } from "@vessel/gateway/client";
 import { readHex } from "@vessel/gateway/frame";
-import { type ClientSettings, outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
+import { outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
 import { programOptions } from "../../settings/common_options.ts";
-import { integer, optional, structured, text } from "../../settings/option_types.ts";
-import type { Check, Option, Options } from "../../settings/options.ts";
+import { flagGroup, optional } from "../../settings/option_types.ts";
+import { type Check, refuse, type SettingsOf } from "../../settings/options.ts";
 
-/** Destination address and bus. */
-export interface AddressSettings {
-  /** Must be given. */
-  pgn: number | undefined;
-  dst: number;
-  bus: string | undefined;
-}
-
-/** Settings of `vbg send`. */
-export interface SendSettings extends ClientSettings, AddressSettings {
-  /** Hex digits. */
-  data: string | undefined;
-  fields: DecodedFields | undefined;
-  src: number | undefined;
-  prio: number | undefined;
-}
-
-const MESSAGE = "Message";
+const message = flagGroup("Message");
 const MAX_PGN = 0x3ffff;
 const BROADCAST = 255;
 /** The null address (254). */
 const NULL_ADDRESS = 254;
-/** Settings that only the command line has. */
-const here = { key: [], environment: false, group: MESSAGE } as const;
 
-/** Rows of AddressSettings. */
-export function addressOptions(): Options<AddressSettings> {
-  return {
-    pgn: optional(integer({
-      name: "pgn",
-      ...here,
-      placeholder: "PGN",
-      default: 0,
-      max: MAX_PGN,
-      help: "Parameter Group Number. Must be given.",
-    })),
-    dst: integer({
-      name: "dst",
-      ...here,
-      default: BROADCAST,
-      max: BROADCAST,
-      help: "Address of the device that it is for; 255: everybody.",
-    }),
-    bus: optional(text({
-      name: "bus",
-      ...here,
-      placeholder: "NAME",
-      default: "",
-      help: "Bus that it goes to. Without it: the server's first.",
-    })),
-  };
-}
+/** Options of the destination. */
+export const addressOptions = {
+  pgn: optional(message.integer({
+    name: "pgn",
+    placeholder: "PGN",
+    default: 0,
+    max: MAX_PGN,
+    help: "Parameter Group Number. Must be given.",
+  })),
+  dst: message.integer({
+    name: "dst",
+    default: BROADCAST,
+    max: BROADCAST,
+    help: "Destination address; 255: all devices.",
+  }),
+  bus: optional(message.text({ name: "bus", help: "Bus to send on. Without it: the server's first." })),
+};
 
-/** Rule of AddressSettings. */
-export const addressChecks: readonly Check<AddressSettings>[] = [
-  {
-    settings: ["pgn"],
-    severity: "error",
-    test: ({ pgn }) => pgn === undefined ? "Cannot go on without a PGN: expected -pgn N" : undefined,
-  },
+/** Check of the destination. */
+export const addressChecks: readonly Check<SettingsOf<typeof addressOptions>>[] = [
+  refuse(["pgn"], ({ pgn }) => pgn === undefined && "Missing PGN: expected -pgn N"),
 ];
 
 /** Options of `vbg send`. */
-export const sendCommandOptions: Options<SendSettings> = {
-  ...serverOptions(),
-  ...addressOptions(),
-  data: optional(text({
+export const sendCommandOptions = {
+  ...serverOptions,
+  ...addressOptions,
+  data: optional(message.text({
     name: "data",
-    ...here,
     placeholder: "HEX",
-    default: "",
-    help: "The payload as hex digits; spaces, colons and a leading 0x do not count.",
+    help: "Payload in hex digits. Spaces, colons and a leading 0x are ignored.",
     validate: (value) =>
       readHex(digitsOf(value)) === undefined
         ? `Cannot read the payload "${value}": expected hex digits, two for each byte`
         : undefined,
   })),
-  fields: optional(fieldsOption()),
-  src: optional(integer({
+  fields: message.structured<DecodedFields | undefined>({
+    name: "fields",
+    default: undefined,
+    help:
+      'Payload as fields, in the form of "decoded": {"heading": 1.57, "heading_reference": "true"}. Omitted fields ' +
+      "are sent as not available. vbg pgns PGN lists the fields.",
+    parseText: readFields,
+    format: (value) => value && JSON.stringify(value),
+  }),
+  src: optional(message.integer({
     name: "src",
-    ...here,
     default: NULL_ADDRESS,
     max: NULL_ADDRESS,
-    help: "Source address, where the server has none of its own. Without it: 254.",
+    help: "Source address, if the server has none of its own. Without it: 254.",
   })),
-  prio: optional(integer({
+  prio: optional(message.integer({
     name: "prio",
-    ...here,
     default: 6,
     max: 7,
-    help: "Priority, 0 is the most urgent. Without it: 6.",
+    help: "Priority; 0 is the highest. Without it: 6.",
   })),
-  ...outputOptions(),
-  ...programOptions(),
+  ...outputOptions,
+  ...programOptions,
 };
+
+/** Settings of `vbg send`. */
+export type SendSettings = SettingsOf<typeof sendCommandOptions>;
 
 /** Rules over several settings. */
 export const sendCommandChecks: readonly Check<SendSettings>[] = [
   ...serverChecks,
   ...addressChecks,
-  {
-    settings: ["data", "fields"],
-    severity: "error",
-    test: ({ data, fields }) =>
-      (data === undefined) === (fields === undefined)
-        ? "Cannot go on without one payload: expected either -data HEX or -fields JSON"
-        : undefined,
-  },
+  refuse(
+    ["data", "fields"],
+    ({ data, fields }) =>
+      (data === undefined) === (fields === undefined) &&
+      "Missing or ambiguous payload: expected either -data HEX or -fields JSON",
+  ),
 ];
 
-/** The hex digits alone. */
+/** Removes everything but the hex digits. */
 export function digitsOf(value: string): string {
   return value.replace(/^0x/i, "").replace(/[\s:]/g, "");
 }
 
-function fieldsOption(): Option<DecodedFields> {
-  return structured<DecodedFields>({
-    name: "fields",
-    ...here,
-    placeholder: "JSON",
-    default: {},
-    help: 'The payload as fields, as "decoded" has them: {"heading": 1.57, "heading_reference": "true"}; those left ' +
-      "out are not available. vbg pgns PGN lists them.",
-    parse: (value) => readFields(String(value)),
-    parseText: readFields,
-    format: (value) => JSON.stringify(value),
-  });
-}
-
 function readFields(value: string): DecodedFields {
-  let fields: unknown;
   try {
-    fields = JSON.parse(value);
+    const fields: unknown = JSON.parse(value);
+    if (isFields(fields)) return fields;
   } catch {
-    throw new RangeError(`Cannot read the fields "${value}": expected a JSON object`);
+    // Not JSON.
   }
-  if (isFields(fields)) return fields;
   throw new RangeError(`Cannot read the fields "${value}": expected a JSON object`);
 }
 

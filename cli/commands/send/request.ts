@@ -1,61 +1,54 @@
 /**
- * `vbg request`: asks a device for a message.
+ * `vbg request`: requests a message from a device.
  *
  * @module
  */
-import { VERSION } from "@vessel/gateway/version";
-import { type ClientSettings, outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
-import { programOptions } from "../../settings/common_options.ts";
+import { outputOptions, serverChecks, serverOptions, unitsOf, unitsOptions } from "../../client/client_options.ts";
 import { frameText } from "../../client/frame_text.ts";
-import { boolean, duration } from "../../settings/option_types.ts";
-import type { Program, ProgramContext } from "../../program/program.ts";
-import { addressChecks, addressOptions, type AddressSettings } from "./options.ts";
 import { runOnServer, writeJson } from "../../client/server_command.ts";
-import { type UnitsChoice, unitsOf, unitsOptions } from "../../client/units_options.ts";
+import type { Program, ProgramContext } from "../../program/program.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import { flagGroup } from "../../settings/option_types.ts";
+import type { SettingsOf } from "../../settings/options.ts";
+import { addressChecks, addressOptions } from "./options.ts";
+
+const message = flagGroup("Message");
+const output = flagGroup("Output");
+
+const options = {
+  ...serverOptions,
+  ...addressOptions,
+  timeoutMs: message.duration({
+    name: "timeout",
+    default: 2000,
+    minMs: 1,
+    help: "Longest wait for the reply; the server limits it with -query-max-timeout.",
+  }),
+  ...outputOptions,
+  decode: output.boolean({
+    name: "decode",
+    default: true,
+    help: "Show the fields of the reply; JSON also has the payload.",
+  }),
+  ...unitsOptions,
+  ...programOptions,
+};
 
 /** Settings of `vbg request`. */
-export interface RequestSettings extends ClientSettings, AddressSettings, UnitsChoice {
-  timeoutMs: number;
-  decode: boolean;
-}
-
-/** Settings that only the command line has. */
-const here = { key: [], environment: false } as const;
+export type RequestSettings = SettingsOf<typeof options>;
 
 /** Name, operands and settings of `vbg request`. */
 export const program: Program<RequestSettings> = {
   name: "vbg request",
-  version: VERSION,
-  summary: "asks the devices of a boat for a message (ISO request) and prints the first answer",
-  options: {
-    ...serverOptions(),
-    ...addressOptions(),
-    timeoutMs: duration({
-      name: "timeout",
-      ...here,
-      default: 2000,
-      minMs: 1,
-      help: "Longest wait for the answer; the server has a limit of its own (-query-max-timeout).",
-      group: "Message",
-    }),
-    ...outputOptions(),
-    decode: boolean({
-      name: "decode",
-      ...here,
-      default: true,
-      help: "Show the fields of the answer, in JSON beside the payload.",
-      group: "Output",
-    }),
-    ...unitsOptions(),
-    ...programOptions(),
-  },
+  summary: "requests a message from the devices of a boat (ISO request) and prints the first reply",
+  options,
   checks: [...serverChecks, ...addressChecks],
 };
 
-/** Runs `vbg request`. Returns the exit code: 1 when nobody has answered. */
-export async function run(around: ProgramContext): Promise<number> {
+/** Runs `vbg request`. Returns the exit code: 1 without a reply. */
+export async function run(context: ProgramContext): Promise<number> {
   return await runOnServer(program, {
-    around,
+    context,
     run: async ({ pgn = 0, dst, bus, timeoutMs, decode, units }, { client, output, json, signal }) => {
       const query = { pgn, dst, timeoutMs, decode, ...(bus !== undefined && { bus }) };
       const answer = await client.query(query, { signal });

@@ -2,102 +2,73 @@ import { BOAT_DEFAULTS, SIMULATION_PORT, type Slot } from "@vessel/gateway";
 import { errorText, formatAddress, MAX_PORT } from "@vessel/gateway/base";
 import { authOptions } from "../../settings/auth_options.ts";
 import { boatOptions } from "../../settings/boat_options.ts";
-import { connectionOptions } from "../../settings/connection_options.ts";
 import { programOptions, runOptions } from "../../settings/common_options.ts";
+import { connectionOptions } from "../../settings/connection_options.ts";
 import { journalOptions } from "../../settings/journal_options.ts";
-import { boolean, integer, number, optional, readTimestamp, structured, text } from "../../settings/option_types.ts";
-import type { Check, SettingsOf } from "../../settings/options.ts";
+import { flagGroup, optional } from "../../settings/option_types.ts";
+import { type Check, refuse, type SettingsOf, warn } from "../../settings/options.ts";
 import { sessionOptions } from "../../settings/session_options.ts";
 import { doubtSlots, readSlots } from "../../settings/slots.ts";
 
-const REPLAY = "Replay";
-const NETWORK = "Network";
+const replay = flagGroup("Replay");
+const network = flagGroup("Network");
 /** Keys of slots are written as in the JSON of the API. */
 const SLOTS = { path: "slots", joint: "_" } as const;
-/** Settings of one run: only the command line gives them. */
-const flagOnly = { key: [], environment: false } as const;
 
 /** Options of `vbg simulate`. */
 export const simulateOptions = {
-  file: optional(text({
+  file: optional(replay.text({
     name: "file",
-    ...flagOnly,
     placeholder: "FILE",
-    default: "",
     help: "Recording to play: a journal (.lpj), or what vbg convert reads.",
-    group: REPLAY,
   })),
-  dir: optional(text({
+  dir: optional(replay.text({
     name: "dir",
-    ...flagOnly,
     placeholder: "DIR",
-    default: "",
-    help: "Directory whose .lpj files are played in the order of their names.",
-    group: REPLAY,
+    help: "Directory of journal files (.lpj) to play, in the order of their names.",
   })),
-  speed: number({
+  speed: replay.number({
     name: "speed",
-    ...flagOnly,
     default: 1,
     max: 1e6,
-    help: "1: as fast as it was recorded, pauses included. 10: ten times faster. 0: as fast as clients read.",
-    group: REPLAY,
+    help: "1: the recorded speed, with its pauses. 10: ten times faster. 0: as fast as clients read.",
   }),
-  start: structured<number | undefined>({
+  startUs: replay.time({
     name: "start",
-    ...flagOnly,
-    placeholder: "TIME",
-    default: undefined,
-    help: "Begin with the first frame of this time or later. RFC 3339, such as 2024-06-01T12:00:00Z.",
-    group: REPLAY,
-    parse: (value) => readTimestamp(String(value)),
-    parseText: readTimestamp,
-    format: (value) => value === undefined ? undefined : new Date(value / 1000).toISOString(),
+    help: "Skip frames before this time. RFC 3339, such as 2024-06-01T12:00:00Z.",
   }),
-  loop: boolean({
-    name: "loop",
-    ...flagOnly,
-    default: false,
-    help: "Begin again at the end. Sequence numbers go on.",
-    group: REPLAY,
-  }),
-  exitWhenDone: boolean({
+  loop: replay.boolean({ name: "loop", help: "Start again at the end. Sequence numbers continue." }),
+  exitWhenDone: replay.boolean({
     name: "exit-when-done",
-    ...flagOnly,
-    default: false,
     help:
-      "Exit after the replay, as soon as clients have read all of it: 0 when all was played, 1 when not. A session " +
-      "whose client is away is waited for as long as it is kept.",
-    group: REPLAY,
+      "Exit after the replay, as soon as clients have read all of it: 0 if all was played, else 1. Waits for sessions " +
+      "without a connected client until they expire.",
   }),
-  slots: structured<readonly Slot[]>({
+  slots: replay.structured<readonly Slot[]>({
     name: "slots",
-    ...flagOnly,
     placeholder: "JSON",
     default: [],
-    help: 'Sessions that begin with the first frame played: [{"id": "x", "buffer_timeout": "PT1M", "filter": ' +
+    help: 'Sessions that begin with the first frame played: [{"id": "x", "buffer_timeout": "1m", "filter": ' +
       '{"pgn": [127250]}}]. Filters have pgn, exclude_pgn, manufacturer, instance, name, exclude_name, bus.',
-    group: REPLAY,
     parse: (value) => readSlots(value, SLOTS),
     parseText: (value) => readSlots(readJson(value), SLOTS),
     format: (slots) => slots.length === 0 ? undefined : slots.map(({ id }) => id).join(","),
   }),
   deviceIdleTimeoutMs: {
     ...boatOptions.deviceIdleTimeoutMs,
-    help: "A device silent for longer, in the time of the recording, is forgotten. 0: never.",
-    group: REPLAY,
+    help: "A device silent for longer, in the time of the recording, is removed. 0: never.",
+    group: "Replay",
   },
   listen: {
     ...boatOptions.listen,
     help: "Address of the HTTP server: 127.0.0.1:8090, [::1]:8090, or :8090 for all addresses. Overrides -port.",
   },
-  port: integer({
+  port: network.integer({
     name: "port",
-    ...flagOnly,
+    environment: true,
     default: SIMULATION_PORT,
     max: MAX_PORT,
     help: "Port of the HTTP server on all addresses. 0: any free port; the log says which.",
-    group: NETWORK,
   }),
   allowOrigins: {
     ...authOptions.allowOrigins,
@@ -117,8 +88,8 @@ export const simulateOptions = {
   maxBufferDurationMs: sessionOptions.maxBufferDurationMs,
   ringFrames: boatOptions.ringFrames,
   maxValues: boatOptions.maxValues,
-  ...runOptions(),
-  ...programOptions(),
+  ...runOptions,
+  ...programOptions,
 };
 
 /** Settings of `vbg simulate`. */
@@ -126,26 +97,20 @@ export type SimulateSettings = SettingsOf<typeof simulateOptions>;
 
 /** Rules that look at several settings. */
 export const simulateChecks: readonly Check<SimulateSettings>[] = [
-  { settings: ["slots"], severity: "warning", test: ({ slots }) => doubtSlots(slots) },
-  {
-    settings: ["file", "dir"],
-    severity: "error",
-    test: ({ file, dir }) => {
-      if (file !== undefined && dir !== undefined) return "Cannot play -file and -dir: expected one of them";
-      return file === undefined && dir === undefined ? "Cannot play nothing: expected -file or -dir" : undefined;
-    },
-  },
-  {
-    settings: ["exitWhenDone", "loop"],
-    severity: "warning",
-    test: ({ exitWhenDone, loop }) => exitWhenDone && loop ? "Not used: with -loop it is never done" : undefined,
-  },
-  {
-    settings: ["port", "listen"],
-    severity: "warning",
-    test: ({ listen }, isGiven) =>
-      listen !== undefined && isGiven("port") ? `Not used: -listen ${formatAddress(listen)} overrides it` : undefined,
-  },
+  warn(["slots"], ({ slots }) => doubtSlots(slots)),
+  refuse(["file", "dir"], ({ file, dir }) => {
+    if (file !== undefined && dir !== undefined) return "Cannot play -file and -dir: expected one of them";
+    return file === undefined && dir === undefined ? "Missing recording: expected -file or -dir" : undefined;
+  }),
+  warn(
+    ["exitWhenDone", "loop"],
+    ({ exitWhenDone, loop }) => exitWhenDone && loop && "Not used: with -loop the replay never ends",
+  ),
+  warn(
+    ["port", "listen"],
+    ({ listen }, isGiven) =>
+      listen !== undefined && isGiven("port") && `Not used: -listen ${formatAddress(listen)} overrides it`,
+  ),
 ];
 
 function readJson(value: string): unknown {

@@ -1,9 +1,8 @@
 /**
- * `vbg simulate`: plays a recording through the server of a boat.
+ * `vbg simulate`: plays a recording as a boat server.
  *
  * @module
  */
-import { errorText } from "@vessel/gateway/base";
 import {
   ConvertError,
   convertRecordings,
@@ -13,12 +12,8 @@ import {
   type Simulation,
   type SimulationOptions,
   startSimulation,
-  VERSION,
 } from "@vessel/gateway";
-import { listenAddress } from "../../settings/boat_options.ts";
-import { definedOnly } from "../../settings/options.ts";
-import { serverLimits, serverOptionsOf } from "../../settings/server_limits.ts";
-import { formatReport } from "../convert/report.ts";
+import { errorText } from "@vessel/gateway/base";
 import { PERMISSIONS } from "../../program/permissions.ts";
 import {
   EXIT,
@@ -29,16 +24,18 @@ import {
   SettingsError,
   type Starting,
 } from "../../program/program.ts";
+import { startAdvised, urlOf } from "../../program/server_start.ts";
+import { listenAddress } from "../../settings/boat_options.ts";
+import { definedOnly } from "../../settings/options.ts";
+import { serverLimits, serverOptionsOf } from "../../settings/session_options.ts";
+import { formatReport } from "../convert/report.ts";
 import { simulateChecks, simulateOptions, type SimulateSettings } from "./options.ts";
-import { startAdvised } from "../../program/start_advice.ts";
-import { urlOf } from "../../program/url_of.ts";
 
 /** Name, help and settings of the command. */
 export const program: ServerProgram<SimulateSettings> = {
   name: "vbg simulate",
-  version: VERSION,
   permissions: PERMISSIONS.vbg,
-  summary: "plays a recording through the server of a boat; nothing can be sent",
+  summary: "plays a recording as a boat server; sending is disabled",
   options: simulateOptions,
   checks: simulateChecks,
 };
@@ -47,8 +44,8 @@ export const program: ServerProgram<SimulateSettings> = {
 const JOURNAL_MAGIC = "LPJ";
 
 /** Runs the command until it is stopped, or until the replay is done, and returns the exit code. */
-export async function run(around: ProgramContext): Promise<number> {
-  return await serve(program, (settings, parts) => start(settings, { ...parts, around }), around);
+export async function run(context: ProgramContext): Promise<number> {
+  return await serve(program, (settings, parts) => start(settings, { ...parts, context }), context);
 }
 
 /** The files to play, and the temporary directory to remove afterwards. */
@@ -59,9 +56,9 @@ interface Recording {
 
 async function start(
   settings: SimulateSettings,
-  { log, stopping, around }: Starting & { around: ProgramContext },
+  { log, stopping, context }: Starting & { context: ProgramContext },
 ): Promise<Running<SimulateSettings>> {
-  const recording = await open(settings, { stopping, around }).catch(asSettingsError);
+  const recording = await open(settings, { stopping, context }).catch(asSettingsError);
   const removeTemporary = async () => {
     if (recording.temporary !== undefined) await Deno.remove(recording.temporary, { recursive: true });
   };
@@ -92,7 +89,7 @@ export function simulationOptions(settings: SimulateSettings, files: readonly st
     ...serverOptionsOf(settings),
     ...definedOnly<OwnOptions>({
       files,
-      startUs: settings.start,
+      startUs: settings.startUs,
       speed: settings.speed,
       loop: settings.loop,
       ringFrames: settings.ringFrames,
@@ -105,10 +102,10 @@ export function simulationOptions(settings: SimulateSettings, files: readonly st
 
 async function open(
   { file, dir }: SimulateSettings,
-  { stopping, around }: { stopping: AbortSignal; around: ProgramContext },
+  { stopping, context }: { stopping: AbortSignal; context: ProgramContext },
 ): Promise<Recording> {
   if (dir !== undefined) return { files: [dir] };
-  if (file === undefined) throw new ReplayError("There is nothing to play");
+  if (file === undefined) throw new ReplayError("Missing recording");
   if (await isJournal(file)) return { files: [file] };
   const temporary = await Deno.makeTempDir({ prefix: "vbg-simulate-" });
   try {
@@ -116,8 +113,8 @@ async function open(
     const input = await Deno.open(file);
     const chunks = input.readable.pipeThrough(new TransformStream<Uint8Array>(), { signal: stopping });
     const summary = await convertRecordings([{ name: file, chunks }], { to: { kind: "file", path } });
-    around.complain(formatReport(summary));
-    if (summary.files.length === 0) throw new ReplayError(`Cannot play "${file}": it has no message`);
+    context.printError(formatReport(summary));
+    if (summary.files.length === 0) throw new ReplayError(`Cannot play "${file}": it has no messages`);
     return { files: [path], temporary };
   } catch (error) {
     await Deno.remove(temporary, { recursive: true });

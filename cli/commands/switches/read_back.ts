@@ -1,40 +1,40 @@
 import type { Client, ClientFrame, MessageToSend } from "@vessel/gateway/client";
 import { BANK_STATUS, GROUP_FUNCTION, isRefusal, readBank, type Switches } from "./banks.ts";
 
-/** What is sent, and what is to be reported then. */
+/** A message to send, and the report that it must cause. */
 export interface WantedSwitches {
   message: MessageToSend & { data: string };
   instance: number;
   switches: Switches;
-  /** Addresses of the devices that carry the bank; empty: whoever reports it first. */
+  /** Addresses of the devices that have the bank; empty: wait for the first report of any device. */
   awaited: readonly number[];
-  /** Longest wait, milliseconds, from when the server has queued the message. */
+  /** Longest wait after the server has queued the message, milliseconds. */
   timeoutMs: number;
 }
 
-/** What a device has reported. */
+/** Result for one device. */
 export interface DeviceReport {
   src: number;
-  /** Its newest report since the message was on the bus is the wanted one. */
-  isShown: boolean;
-  /** It said no. */
+  /** Its newest report after the message has the wanted states. */
+  hasStates: boolean;
+  /** It has refused the command. */
   isRefused: boolean;
-  /** Its newest report; undefined: none came. */
+  /** States of its newest report; undefined without one. */
   reported: Switches | undefined;
 }
 
-/** What came of it. */
+/** Result of all devices. */
 export interface ReadBack {
-  /** The message was seen on the bus. */
-  isOut: boolean;
-  /** Those that were awaited, or that have reported. */
+  /** The message was received on the bus. */
+  wasOnBus: boolean;
+  /** The awaited devices, or those that have reported. */
   devices: DeviceReport[];
 }
 
 /**
- * Sends a message and reads what the bank reports from then on: what was on the bus before the message does not count.
+ * Sends a message and reads the reports of the bank that follow it on the bus; earlier ones do not count.
  *
- * @throws {ApiError} the server does not send it
+ * @throws {ApiError} the server refuses the message
  */
 export async function sendAndReadBack(
   wanted: WantedSwitches,
@@ -56,11 +56,11 @@ export async function sendAndReadBack(
         await client.send(message, { signal });
         await onQueued();
         timer = setTimeout(leave, timeoutMs);
-      } else if (event.type === "frame") reports.take(event.frame);
+      } else if (event.type === "frame") reports.add(event.frame);
       if (reports.isComplete) break;
     }
     signal.throwIfAborted();
-    return { isOut: reports.isOut, devices: reports.list() };
+    return { wasOnBus: reports.wasOnBus, devices: reports.list() };
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", leave);
@@ -68,9 +68,9 @@ export async function sendAndReadBack(
   }
 }
 
-/** What was reported since our message. */
+/** Reports since our message. */
 class Reports {
-  isOut = false;
+  wasOnBus = false;
   readonly #wanted: WantedSwitches;
   readonly #devices: Map<number, DeviceReport>;
 
@@ -79,27 +79,27 @@ class Reports {
     this.#devices = new Map(wanted.awaited.map((src) => [src, newReport(src)]));
   }
 
-  /** Every device has answered in one way or another. */
+  /** Every device has reported the wanted states or refused. */
   get isComplete(): boolean {
     if (this.#devices.size === 0) return false;
-    return this.#devices.values().every(({ isShown, isRefused }) => isShown || isRefused);
+    return this.#devices.values().every(({ hasStates, isRefused }) => hasStates || isRefused);
   }
 
   list(): DeviceReport[] {
     return [...this.#devices.values()];
   }
 
-  take(frame: ClientFrame): void {
+  add(frame: ClientFrame): void {
     const { message, instance, switches, awaited } = this.#wanted;
     const { pgn, src, data } = frame;
-    if (pgn === message.pgn && data === message.data) this.isOut = true;
-    if (!this.isOut) return;
+    if (pgn === message.pgn && data === message.data) this.wasOnBus = true;
+    if (!this.wasOnBus) return;
     if (pgn === GROUP_FUNCTION && src === message.dst && isRefusal(data)) this.#reportOf(src).isRefused = true;
     const bank = pgn === BANK_STATUS ? readBank(frame) : undefined;
     if (bank?.instance !== instance || (awaited.length > 0 && !awaited.includes(src))) return;
     const report = this.#reportOf(src);
     report.reported = bank.switches;
-    report.isShown = switches.entries().every(([number, state]) => bank.switches.get(number) === state);
+    report.hasStates = switches.entries().every(([number, state]) => bank.switches.get(number) === state);
   }
 
   #reportOf(src: number): DeviceReport {
@@ -110,5 +110,5 @@ class Reports {
 }
 
 function newReport(src: number): DeviceReport {
-  return { src, isShown: false, isRefused: false, reported: undefined };
+  return { src, hasStates: false, isRefused: false, reported: undefined };
 }

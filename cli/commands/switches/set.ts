@@ -5,13 +5,13 @@
  */
 import type { Device, MessageToSend } from "@vessel/gateway/client";
 import { formatHex } from "@vessel/gateway/frame";
-import { VERSION } from "@vessel/gateway/version";
-import { type ClientSettings, outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
-import { programOptions } from "../../settings/common_options.ts";
+import { outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
 import { nameOf } from "../../client/frame_text.ts";
-import { duration, integer, optional, text } from "../../settings/option_types.ts";
+import { runOnServer, type ServerContext, writeJson } from "../../client/server_command.ts";
 import { type Program, type ProgramContext, SettingsError } from "../../program/program.ts";
-import { type Asking, runOnServer, writeJson } from "../../client/server_command.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import { flagGroup, optional } from "../../settings/option_types.ts";
+import type { SettingsOf } from "../../settings/options.ts";
 import {
   BANK_CONTROL,
   BANK_SWITCHES,
@@ -28,83 +28,70 @@ import {
 } from "./banks.ts";
 import { type ReadBack, sendAndReadBack } from "./read_back.ts";
 
-/** Settings of `vbg switches set`. */
-export interface SwitchesSetSettings extends ClientSettings {
-  instance: number | undefined;
-  dst: number | undefined;
-  bus: string | undefined;
-  prio: number;
-  src: number | undefined;
-  timeoutMs: number;
-}
-
-const here = { key: [], environment: false, group: "Switches" } as const;
+const flags = flagGroup("Switches");
 const MAX_ADDRESS = 253;
 const NULL_ADDRESS = 254;
 const BROADCAST = 255;
 const MAX_TIMEOUT_MS = 600_000;
 
+const options = {
+  ...serverOptions,
+  instance: optional(flags.integer({
+    name: "instance",
+    default: 0,
+    max: MAX_BANK,
+    help: "Instance of the bank. Not needed if there is only one.",
+  })),
+  dst: optional(flags.integer({
+    name: "dst",
+    default: NULL_ADDRESS,
+    max: MAX_ADDRESS,
+    help: "Command only this device (PGN 126208). Without it: every device that has the bank.",
+  })),
+  bus: optional(flags.text({
+    name: "bus",
+    help: "Bus of the bank. Without it: the one that the bank reports on, else the server's first.",
+  })),
+  src: optional(flags.integer({
+    name: "src",
+    default: NULL_ADDRESS,
+    max: NULL_ADDRESS,
+    help: "Source address, if the server has none of its own. Without it: 254.",
+  })),
+  prio: flags.integer({ name: "prio", default: 3, max: 7, help: "Priority; 0 is the highest." }),
+  timeoutMs: flags.duration({
+    name: "timeout",
+    default: 5000,
+    minMs: 1,
+    maxMs: MAX_TIMEOUT_MS,
+    help: "Longest wait for the report.",
+  }),
+  ...outputOptions,
+  ...programOptions,
+};
+
+/** Settings of `vbg switches set`. */
+export type SwitchesSetSettings = SettingsOf<typeof options>;
+
 /** Name, operands and settings of `vbg switches set`. */
 export const program: Program<SwitchesSetSettings> = {
   name: "vbg switches set",
-  version: VERSION,
   summary:
-    "sets switches of a bank (PGN 127502), all others stay as they are, and waits until the bank reports their " +
-    "state (PGN 127501). Exit code 1: it did not",
-  options: {
-    ...serverOptions(),
-    instance: optional(integer({
-      name: "instance",
-      ...here,
-      default: 0,
-      max: MAX_BANK,
-      help: "Instance of the bank. Without it: the only bank there is.",
-    })),
-    dst: optional(integer({
-      name: "dst",
-      ...here,
-      default: NULL_ADDRESS,
-      max: MAX_ADDRESS,
-      help: "Command this device alone (PGN 126208). Without it every device that carries the bank is switched.",
-    })),
-    bus: optional(text({
-      name: "bus",
-      ...here,
-      placeholder: "NAME",
-      default: "",
-      help: "Bus of the bank. Without it: the one that the bank was heard on, else the server's first.",
-    })),
-    src: optional(integer({
-      name: "src",
-      ...here,
-      default: NULL_ADDRESS,
-      max: NULL_ADDRESS,
-      help: "Source address, where the server has none of its own. Without it: 254.",
-    })),
-    prio: integer({ name: "prio", ...here, default: 3, max: 7, help: "Priority, 0 is the most urgent." }),
-    timeoutMs: duration({
-      name: "timeout",
-      ...here,
-      default: 5000,
-      minMs: 1,
-      maxMs: MAX_TIMEOUT_MS,
-      help: "Longest wait for the report.",
-    }),
-    ...outputOptions(),
-    ...programOptions(),
-  },
+    "sets switches of a bank (PGN 127502), leaves all others unchanged, and waits until the bank reports the new " +
+    "states (PGN 127501). Exit code 1: it did not",
+  options,
   checks: serverChecks,
   positionals: "N=on|N=off ...",
 };
 
-/** Runs `vbg switches set`. Returns the exit code: 0 when every device has reported the state. */
-export async function run(around: ProgramContext): Promise<number> {
-  return await runOnServer(program, { around, checkWords: readSwitches, run: setSwitches });
+/** Runs `vbg switches set`. Returns the exit code: 0 if every device has reported the states. */
+export async function run(context: ProgramContext): Promise<number> {
+  return await runOnServer(program, { context, checkWords: readSwitches, run: setSwitches });
 }
 
-/** @throws {SettingsError} a word is wrong */
+/** @throws {SettingsError} a word cannot be read */
 function readSwitches(words: readonly string[]): Switches {
-  if (words.length === 0) throw new SettingsError("Cannot switch nothing: expected N=on or N=off");
+  if (words.length === 0) throw new SettingsError("Missing switches: expected N=on or N=off");
   const switches = new Map<number, SwitchState>();
   for (const word of words) {
     const [, digits = "", state] = /^(\d{1,2})=(on|off)$/.exec(word) ?? [];
@@ -118,29 +105,31 @@ function readSwitches(words: readonly string[]): Switches {
   return new Map([...switches].toSorted(([a], [b]) => a - b));
 }
 
-async function setSwitches(settings: SwitchesSetSettings, asking: Asking): Promise<void> {
-  const { client, signal, output, json, words, place } = asking;
+async function setSwitches(settings: SwitchesSetSettings, server: ServerContext): Promise<void> {
+  const { client, signal, output, json, words, serverText } = server;
   const switches = readSwitches(words);
   const banks = new SwitchBanks(settings.instance);
   await banks.load(client, { signal, filter: settings.bus === undefined ? {} : { bus: [settings.bus] } });
   const devices = await client.devices({ signal });
-  const carriers = banks.list().filter(({ src }) => settings.dst === undefined || src === settings.dst);
-  const instance = settings.instance ?? onlyOne("bank", "instance", carriers.map((bank) => bank.instance));
-  const bus = settings.bus ?? busOf(carriers);
+  const devicesWithBank = banks.list().filter(({ src }) => settings.dst === undefined || src === settings.dst);
+  const instance = settings.instance ?? onlyOne("bank", "instance", devicesWithBank.map((bank) => bank.instance));
+  const bus = settings.bus ?? busOf(devicesWithBank);
   const message = messageOf(settings, { instance, switches, bus });
   const { dst = BROADCAST } = message;
-  if (!json && carriers.length > 1) await output.write(`${manyText(instance, { carriers, devices })}\n`);
-  const told = `${switchesText(switches)}`;
+  if (!json && devicesWithBank.length > 1) {
+    await output.write(`${severalDevicesText(instance, { devicesWithBank, devices })}\n`);
+  }
+  const states = switchesText(switches);
   const onQueued = async () => {
     if (json) return;
-    const to = dst === BROADCAST ? "everybody" : `address ${dst}`;
+    const to = dst === BROADCAST ? "all devices" : `address ${dst}`;
     const what = `PGN ${message.pgn} ${nameOf(message.pgn) ?? ""}`.trim();
-    await output.write(`Queued at ${place()}: ${what} to ${to}, bank ${instance}: ${told}\n`);
+    await output.write(`Queued at ${serverText()}: ${what} to ${to}, bank ${instance}: ${states}\n`);
   };
-  const awaited = settings.dst === undefined ? carriers.map(({ src }) => src) : [settings.dst];
+  const awaited = settings.dst === undefined ? devicesWithBank.map(({ src }) => src) : [settings.dst];
   const wanted = { message, instance, switches, awaited, timeoutMs: settings.timeoutMs };
   const result = await sendAndReadBack(wanted, { client, signal, onQueued });
-  await report(result, { asking, devices, bus, instance, switches, timeoutMs: settings.timeoutMs, message });
+  await report(result, { server, devices, bus, instance, switches, timeoutMs: settings.timeoutMs, message });
 }
 
 function messageOf(
@@ -152,32 +141,32 @@ function messageOf(
   return { ...head, pgn: GROUP_FUNCTION, dst, data: formatHex(commandPayload(instance, switches)) };
 }
 
-function busOf(carriers: readonly SwitchBank[]): string | undefined {
-  const buses = new Set(carriers.flatMap(({ bus }) => bus === undefined ? [] : [bus]));
+function busOf(devicesWithBank: readonly SwitchBank[]): string | undefined {
+  const buses = new Set(devicesWithBank.flatMap(({ bus }) => bus === undefined ? [] : [bus]));
   return buses.size === 0 ? undefined : onlyOne("bus", "bus", [...buses]);
 }
 
-/** @throws {SettingsError} there are several, or none */
+/** @throws {SettingsError} there is not exactly one */
 function onlyOne<T extends string | number>(what: string, flag: string, found: readonly T[]): T {
   const [first, ...others] = [...new Set(found)].toSorted((a, b) => a < b ? -1 : 1);
   const plural = what === "bus" ? "buses with that bank" : `${what}s`;
-  if (first === undefined) throw new SettingsError(`No ${what} was heard: -${flag} names one`);
+  if (first === undefined) throw new SettingsError(`No ${what} has reported: -${flag} names one`);
   if (others.length > 0) {
     throw new SettingsError(`There are several ${plural}, ${[first, ...others].join(", ")}: -${flag} names one`);
   }
   return first;
 }
 
-function manyText(
+function severalDevicesText(
   instance: number,
-  { carriers, devices }: { carriers: readonly SwitchBank[]; devices: readonly Device[] },
+  { devicesWithBank, devices }: { devicesWithBank: readonly SwitchBank[]; devices: readonly Device[] },
 ): string {
-  const labels = carriers.map((bank) => deviceLabel(bank, devices)).join(", ");
-  return `Bank ${instance} is carried by ${carriers.length} devices, ${labels}: all of them are switched, -dst names one`;
+  const labels = devicesWithBank.map((bank) => deviceLabel(bank, devices)).join(", ");
+  return `${devicesWithBank.length} devices have bank ${instance}, ${labels}: all of them are switched; -dst names one`;
 }
 
 interface ReportParts {
-  asking: Asking;
+  server: ServerContext;
   devices: readonly Device[];
   bus: string | undefined;
   instance: number;
@@ -186,15 +175,15 @@ interface ReportParts {
   message: MessageToSend;
 }
 
-/** Shows what every device has reported. @throws {Error} one of them not what it should */
+/** Shows the reports. @throws {Error} a device has not reported the wanted states */
 async function report(result: ReadBack, parts: ReportParts): Promise<void> {
-  const { asking: { output, json }, devices, bus, instance, switches, message } = parts;
+  const { server: { output, json }, devices, bus, instance, switches, message } = parts;
   const label = (src: number) => deviceLabel({ src, ...(bus !== undefined && { bus }) }, devices);
-  const shown = result.devices.filter((device) => device.isShown);
+  const shown = result.devices.filter((device) => device.hasStates);
   if (json) {
-    const rows = result.devices.map(({ src, isShown, isRefused, reported }) => ({
+    const rows = result.devices.map(({ src, hasStates, isRefused, reported }) => ({
       src,
-      shown: isShown,
+      shown: hasStates,
       ...(isRefused && { refused: true }),
       ...(reported && { switches: Object.fromEntries(reported) }),
     }));
@@ -209,19 +198,19 @@ async function report(result: ReadBack, parts: ReportParts): Promise<void> {
 }
 
 function failuresOf(
-  { isOut, devices }: ReadBack,
+  { wasOnBus, devices }: ReadBack,
   { instance, switches, timeoutMs, label }: ReportParts & { label: (src: number) => string },
 ): string[] {
   const within = `within ${timeoutMs / 1000} s`;
-  if (!isOut) return [`The message was queued and not seen on the bus ${within}`];
+  if (!wasOnBus) return [`The message was queued, but did not appear on the bus ${within}`];
   if (devices.length === 0) return [`No device reported bank ${instance} ${within}`];
-  return devices.filter(({ isShown }) => !isShown).map(({ src, isRefused, reported }) => {
-    if (isRefused) return `${label(src)}: refuses the command`;
+  return devices.filter(({ hasStates }) => !hasStates).map(({ src, isRefused, reported }) => {
+    if (isRefused) return `${label(src)}: refused the command`;
     const own = new Map([...switches.keys()].flatMap((number) => {
       const state = reported?.get(number);
       return state === undefined ? [] : [[number, state] as const];
     }));
-    const now = reported === undefined ? "it reported nothing" : `it reports ${switchesText(own) || "none of them"}`;
+    const now = reported === undefined ? "no report" : `it reports ${switchesText(own) || "none of them"}`;
     return `${label(src)}: bank ${instance} did not report ${switchesText(switches)} ${within}: ${now}`;
   });
 }

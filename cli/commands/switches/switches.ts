@@ -3,102 +3,94 @@
  *
  * @module
  */
-import type { Device } from "@vessel/gateway/client";
 import { pause } from "@vessel/gateway/base";
-import { VERSION } from "@vessel/gateway/version";
-import { type ClientSettings, outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
-import { programOptions } from "../../settings/common_options.ts";
+import type { Device } from "@vessel/gateway/client";
+import { outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
+import { withBus } from "../../client/devices_table.ts";
 import { timeOfDay } from "../../client/frame_text.ts";
-import { boolean, duration, integer, optional } from "../../settings/option_types.ts";
-import { EXIT, type Program, type ProgramContext } from "../../program/program.ts";
-import { type Asking, runOnServer, writeJson, writeJsonLine } from "../../client/server_command.ts";
+import { runOnServer, type ServerContext, writeJson, writeJsonLine } from "../../client/server_command.ts";
 import { watch } from "../../client/server_watch.ts";
+import { EXIT, type Program, type ProgramContext } from "../../program/program.ts";
+import { formatItems, type ItemColumn } from "../../program/table.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import { flagGroup, optional } from "../../settings/option_types.ts";
+import type { SettingsOf } from "../../settings/options.ts";
 import { BANK_STATUS, deviceText, MAX_BANK, type SwitchBank, SwitchBanks, switchesText } from "./banks.ts";
-import { type Column, formatTable } from "../../program/table.ts";
 
-/** Settings of `vbg switches`. */
-export interface SwitchesSettings extends ClientSettings {
-  instance: number | undefined;
-  watch: boolean;
-  waitMs: number;
-}
+const bank = flagGroup("Switches");
+const output = flagGroup("Output");
 
-const here = { key: [], environment: false } as const;
 const MAX_WAIT_MS = 600_000;
 
+const options = {
+  ...serverOptions,
+  instance: optional(bank.integer({
+    name: "instance",
+    default: 0,
+    max: MAX_BANK,
+    help: "Only banks with this instance.",
+  })),
+  waitMs: bank.duration({
+    name: "wait",
+    default: 2000,
+    minMs: 1,
+    maxMs: MAX_WAIT_MS,
+    help: "Time to listen if the server has no journal: it keeps only one bank of each device. Banks report " +
+      "every 15 s, or when a switch changes.",
+  }),
+  ...outputOptions,
+  watch: output.boolean({
+    name: "watch",
+    help: "Continue until Ctrl-C. On a terminal: update the table each second. JSON: a line for each changed bank.",
+  }),
+  ...programOptions,
+};
+
 /** Name, operands and settings of `vbg switches`. */
-export const program: Program<SwitchesSettings> = {
+export const program: Program<SettingsOf<typeof options>> = {
   name: "vbg switches",
-  version: VERSION,
-  summary: "shows the banks of switches (PGN 127501) and their states; those not available are left out; times are UTC",
-  options: {
-    ...serverOptions(),
-    instance: optional(integer({
-      name: "instance",
-      ...here,
-      default: 0,
-      max: MAX_BANK,
-      help: "Banks with this instance alone.",
-      group: "Switches",
-    })),
-    waitMs: duration({
-      name: "wait",
-      ...here,
-      default: 2000,
-      minMs: 1,
-      maxMs: MAX_WAIT_MS,
-      help: "Where nothing is recorded: listen for so long, as a server keeps one bank of each device. Banks report " +
-        "every 15 s, or when a switch changes.",
-      group: "Switches",
-    }),
-    ...outputOptions(),
-    watch: boolean({
-      name: "watch",
-      ...here,
-      default: false,
-      help: "Go on: on a terminal the table is shown again each second. As JSON: a line for each bank that changes.",
-      group: "Output",
-    }),
-    ...programOptions(),
-  },
+  summary: "shows the banks of switches (PGN 127501) and their states, without unavailable switches; times are UTC",
+  options,
   checks: serverChecks,
 };
 
 /** Runs `vbg switches`. Returns the exit code. */
-export async function run(around: ProgramContext): Promise<number> {
+export async function run(context: ProgramContext): Promise<number> {
   return await runOnServer(program, {
-    around,
+    context,
     interrupted: ({ watch }) => watch ? EXIT.ok : EXIT.interrupted,
-    run: async (settings, asking) => {
+    run: async (settings, server) => {
       const banks = new SwitchBanks(settings.instance);
-      const { client, signal, output, json } = asking;
-      if (settings.watch) return await watchBanks(banks, asking);
+      const { client, signal, output, json } = server;
+      if (settings.watch) return await watchBanks(banks, server);
       const isRecorded = await banks.load(client, { signal });
-      if (!isRecorded) await listen(banks, { asking, waitMs: settings.waitMs });
+      if (!isRecorded) await listen(banks, { server, waitMs: settings.waitMs });
       const devices = await client.devices({ signal });
-      if (!json) return await output.write(bankTable(banks.list(), { devices, asking }) + "\n");
+      if (!json) return await output.write(bankTable(banks.list(), { devices, server }) + "\n");
       await writeJson(output, banks.list().map((bank) => bankJson(bank, devices)));
     },
   });
 }
 
-/** Takes what comes for a while. */
-async function listen(banks: SwitchBanks, { asking, waitMs }: { asking: Asking; waitMs: number }): Promise<void> {
-  const { client, signal } = asking;
+/** Adds the reports of the next `waitMs` milliseconds. */
+async function listen(
+  banks: SwitchBanks,
+  { server, waitMs }: { server: ServerContext; waitMs: number },
+): Promise<void> {
+  const { client, signal } = server;
   const events = client.subscribe({ pgn: [BANK_STATUS] }).events();
-  const take = async () => {
-    for await (const event of events) if (event.type === "frame") banks.take(event.frame);
+  const read = async () => {
+    for await (const event of events) if (event.type === "frame") banks.add(event.frame);
   };
-  const taking = take();
   try {
-    await Promise.race([taking, pause(waitMs, signal)]);
+    await Promise.race([read(), pause(waitMs, signal)]);
   } finally {
     await events.return();
   }
 }
 
-async function watchBanks(banks: SwitchBanks, asking: Asking): Promise<void> {
-  const { client, output, status, json, signal } = asking;
+async function watchBanks(banks: SwitchBanks, server: ServerContext): Promise<void> {
+  const { client, output, status, json, signal } = server;
   await banks.load(client, { signal });
   let devices = await client.devices({ signal });
   if (json) { for (const bank of banks.list()) await writeJsonLine(output, bankJson(bank, devices)); }
@@ -106,43 +98,31 @@ async function watchBanks(banks: SwitchBanks, asking: Asking): Promise<void> {
     for await (const event of client.subscribe({ pgn: [BANK_STATUS] }, { signal }).events()) {
       if (event.type === "disconnected") await status.write(`${event.error.message}\n`);
       if (event.type !== "frame") continue;
-      const changed = banks.take(event.frame);
+      const changed = banks.add(event.frame);
       if (changed && json) await writeJsonLine(output, bankJson(changed, devices));
     }
   };
   if (json) return await follow();
-  const tell = async () => {
+  const makeText = async () => {
     devices = await client.devices({ signal });
-    return bankTable(banks.list(), { devices, asking });
+    return bankTable(banks.list(), { devices, server });
   };
-  await Promise.race([follow(), watch(asking, tell)]);
+  await Promise.race([follow(), watch(server, makeText)]);
 }
-
-const COLUMNS: readonly Column[] = [
-  { title: "BANK", align: "right" },
-  { title: "SRC", align: "right" },
-  { title: "DEVICE", max: 40 },
-  { title: "LAST" },
-  { title: "SWITCHES" },
-];
-const BUS: Column = { title: "BUS", max: 12 };
 
 function bankTable(
   banks: readonly SwitchBank[],
-  { devices, asking: { output } }: { devices: readonly Device[]; asking: Asking },
+  { devices, server: { output } }: { devices: readonly Device[]; server: ServerContext },
 ): string {
-  if (banks.length === 0) return "No switch bank was heard";
-  const hasBuses = banks.some(({ bus }) => bus !== undefined);
-  const rows = banks.map(({ bus = "", src, instance, ts, switches }) => [
-    ...(hasBuses ? [bus] : []),
-    String(instance),
-    String(src),
-    deviceText(deviceOf({ src, ...(bus !== "" && { bus }) }, devices)),
-    timeOfDay(ts),
-    switchesText(switches),
-  ]);
-  const columns = [...(hasBuses ? [BUS] : []), ...COLUMNS];
-  return formatTable(rows, { columns, width: output.columns, color: output.hasColor });
+  if (banks.length === 0) return "No switch bank has reported";
+  const columns: ItemColumn<SwitchBank>[] = [
+    { title: "BANK", align: "right", text: ({ instance }) => String(instance) },
+    { title: "SRC", align: "right", text: ({ src }) => String(src) },
+    { title: "DEVICE", max: 40, text: (bank) => deviceText(deviceOf(bank, devices)) },
+    { title: "LAST", text: ({ ts }) => timeOfDay(ts) },
+    { title: "SWITCHES", text: ({ switches }) => switchesText(switches) },
+  ];
+  return formatItems(banks, { columns: withBus(banks, columns), width: output.columns, color: output.hasColor });
 }
 
 function bankJson({ instance, src, bus, ts, switches }: SwitchBank, devices: readonly Device[]) {

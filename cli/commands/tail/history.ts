@@ -1,25 +1,25 @@
 import { ApiError, type Client, type ClientFrame, type Filter } from "@vessel/gateway/client";
 
-/** Which recorded frames are wanted. */
+/** The recorded frames to read. */
 export interface LastFrames {
-  /** How many. */
+  /** Number of frames. */
   count: number;
   filter: Filter;
-  /** Now, milliseconds since 1970. */
+  /** Time of the newest frame, milliseconds since 1970. */
   nowMs: number;
   signal: AbortSignal;
 }
 
 const SECOND_MS = 1000;
-/** How far it is looked back, one after the other, until there are enough frames. */
+/** Time spans that are tried in turn until there are enough frames. */
 const SPANS_MS = [10, 60, 600, 3600, 86_400].map((seconds) => seconds * SECOND_MS);
-/** Most frames of one answer; what every server gives. */
+/** Frames of one request, which every server allows. */
 const PAGE = 10_000;
 
 /**
  * The newest recorded frames, oldest first.
  *
- * @returns undefined: nothing is recorded there
+ * @returns undefined if the server has no journal
  * @throws {ApiError | ConnectionError} the server refuses, or cannot be reached
  */
 export async function lastFrames(client: Client, wanted: LastFrames): Promise<ClientFrame[] | undefined> {
@@ -36,7 +36,7 @@ export async function lastFrames(client: Client, wanted: LastFrames): Promise<Cl
   return last;
 }
 
-/** Reads on page by page, and keeps the newest. */
+/** Reads page by page and keeps the newest `count` frames. */
 async function newestSince(
   client: Client,
   { count, filter, signal, fromMs }: LastFrames & { fromMs: number },
@@ -56,7 +56,7 @@ async function newestSince(
   }
 }
 
-/** Some servers give frames of old recordings no number. */
+/** Not only the number: frames of old recordings may have none. */
 function keyOf({ seq, src, pgn, data }: ClientFrame): string {
   return `${seq} ${src} ${pgn} ${data}`;
 }

@@ -1,8 +1,9 @@
 /**
- * `vbg tail`: follows the frames of a boat, and shows the last ones before.
+ * `vbg tail`: follows the frames of a boat, and first shows the last ones.
  *
  * @module
  */
+import { errorText } from "@vessel/gateway/base";
 import {
   ApiError,
   type Client,
@@ -11,68 +12,78 @@ import {
   type Reading,
   type StreamEvent,
 } from "@vessel/gateway/client";
-import { errorText } from "@vessel/gateway/base";
-import { VERSION } from "@vessel/gateway/version";
-import { chooseServer, discoverOnNetwork } from "../../client/boat_choice.ts";
-import { loadClientConfig } from "../../client/client_config.ts";
-import { filterOf, wantsJson } from "../../client/client_options.ts";
+import {
+  filterChecks,
+  filterOf,
+  filterOptions,
+  outputOptions,
+  serverChecks,
+  serverOptions,
+  unitsOf,
+} from "../../client/client_options.ts";
+import { runOnServer, type ServerContext } from "../../client/server_command.ts";
+import { EXIT, type Program, type ProgramContext } from "../../program/program.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import { flagGroup } from "../../settings/option_types.ts";
+import type { SettingsOf } from "../../settings/options.ts";
 import { LiveView } from "../dump/live.ts";
-import { retryOf } from "../dump/options.ts";
+import { reconnectOptions, retryOf, viewChecks, viewOptions } from "../dump/options.ts";
 import { DumpView } from "../dump/view.ts";
-import { EXIT, outputOf, type Program, type ProgramContext, runOnce, stoppedBy } from "../../program/program.ts";
-import { advised } from "../../client/server_advice.ts";
 import { lastFrames } from "./history.ts";
-import { unitsOf } from "../../client/units_options.ts";
-import { tailChecks, tailOptions, type TailSettings } from "./options.ts";
+
+const frames = flagGroup("Frames");
+
+const MAX_LAST = 100_000;
+
+const options = {
+  ...serverOptions,
+  ...reconnectOptions,
+  ...filterOptions,
+  last: frames.integer({
+    name: "last",
+    default: 0,
+    max: MAX_LAST,
+    help: "Number of recorded frames to show first: the newest that match the filter, at most one day old.",
+  }),
+  ...viewOptions,
+  ...outputOptions,
+  ...programOptions,
+};
+
+type TailSettings = SettingsOf<typeof options>;
 
 /** Name, operands and settings of `vbg tail`. */
 export const program: Program<TailSettings> = {
   name: "vbg tail",
-  version: VERSION,
-  summary: "follows the frames of a boat for ever, from the last ones on",
-  options: tailOptions,
-  checks: tailChecks,
+  summary: "follows the frames of a boat until Ctrl-C, optionally after the last recorded ones",
+  options,
+  checks: [...serverChecks, ...filterChecks, ...viewChecks],
 };
 
 /** Runs `vbg tail`. Returns the exit code. */
-export async function run(around: ProgramContext): Promise<number> {
-  return await runOnce(program, { around, run: (settings) => tail(settings, around) });
+export async function run(context: ProgramContext): Promise<number> {
+  return await runOnServer(program, {
+    context,
+    interrupted: EXIT.ok,
+    clientOptions: (settings) => ({ retry: retryOf(settings) }),
+    run: tail,
+  });
 }
 
-async function tail(settings: TailSettings, around: ProgramContext): Promise<number> {
-  const { environment } = around;
-  const output = outputOf(around);
-  const json = wantsJson(settings, output);
+async function tail(settings: TailSettings, server: ServerContext): Promise<void> {
+  const { client, output, json, note, signal, serverText, exclusions } = server;
   const units = unitsOf(settings, output);
   const view = new DumpView({ ...settings, where: settings.where?.where, output, json, units });
-  const signal = stoppedBy(around);
-  const note = (text: string) => around.complain(`${program.name}: ${text}`);
-  const config = await loadClientConfig({ path: settings.config, environment });
-  const { client, place, exclusions } = await chooseServer(settings, {
-    config,
-    discover: discoverOnNetwork,
-    environment,
-    signal,
-    note,
-    options: { retry: retryOf(settings) },
-  });
   const filter = filterOf(settings, exclusions);
-  const live = new LiveView({ client, view, note, isQuiet: settings.quiet, place, filter });
+  const live = new LiveView({ client, view, note, isQuiet: settings.quiet, serverText, filter });
   const events = client.subscribe(filter, { devices: true }).events();
   const following = settings.last === 0
     ? events
-    : withLast(events, { client, filter, count: settings.last, signal, note });
-  try {
-    await live.run(following, signal);
-  } catch (error) {
-    throw advised(error);
-  } finally {
-    await output.flush();
-  }
-  return EXIT.ok;
+    : withRecorded(events, { client, filter, count: settings.last, signal, note });
+  await live.run(following, signal);
 }
 
-interface Last {
+interface RecordedStart {
   client: Client;
   filter: Filter;
   count: number;
@@ -81,10 +92,10 @@ interface Last {
 }
 
 /**
- * The same events, with recorded frames behind the first connection: what comes live meanwhile waits there, and so
- * nothing is missing between the two, nor twice.
+ * The same events, with recorded frames after the first connection. Live frames wait meanwhile, so that no frame is
+ * missing or shown twice.
  */
-function withLast(events: Reading<StreamEvent>, last: Last): Reading<StreamEvent> {
+function withRecorded(events: Reading<StreamEvent>, last: RecordedStart): Reading<StreamEvent> {
   const joined = join(events, last);
   const reading: Reading<StreamEvent> = {
     next: () => joined.next(),
@@ -97,12 +108,12 @@ function withLast(events: Reading<StreamEvent>, last: Last): Reading<StreamEvent
   return reading;
 }
 
-async function* join(events: Reading<StreamEvent>, last: Last): AsyncGenerator<StreamEvent, void, undefined> {
+async function* join(events: Reading<StreamEvent>, last: RecordedStart): AsyncGenerator<StreamEvent, void, undefined> {
   let shown: ClientFrame | undefined;
   let isJoined = false;
   for await (const event of events) {
     if (event.type === "frame" && shown && event.frame.seq <= shown.seq) continue;
-    // From the first one that is newer on, smaller numbers are those of another run.
+    // After the first newer frame, smaller numbers belong to a new epoch.
     if (event.type === "frame" || event.type === "new_epoch") shown = undefined;
     yield event;
     if (event.type !== "connected" || isJoined) continue;
@@ -114,19 +125,19 @@ async function* join(events: Reading<StreamEvent>, last: Last): AsyncGenerator<S
   }
 }
 
-async function recorded({ client, filter, count, signal, note }: Last): Promise<ClientFrame[]> {
+async function recorded({ client, filter, count, signal, note }: RecordedStart): Promise<ClientFrame[]> {
   try {
     const frames = await lastFrames(client, { count, filter, nowMs: await newestMs(client, signal), signal });
-    if (frames === undefined) note("nothing is recorded there: only new frames are shown");
+    if (frames === undefined) note("the server has no journal: only new frames are shown");
     return frames ?? [];
   } catch (error) {
     signal.throwIfAborted();
-    note(`the last frames cannot be had: ${errorText(error)}`);
+    note(`cannot read the last frames: ${errorText(error)}`);
     return [];
   }
 }
 
-/** Time of the newest frame by the server's clock, or ours where it does not tell: a cloud, or before the first frame. */
+/** Time of the newest frame by the server's clock; our own clock for a cloud, and before the first frame. */
 async function newestMs(client: Client, signal: AbortSignal): Promise<number> {
   try {
     const { last_frame_at: last } = await client.health({ signal });

@@ -1,20 +1,20 @@
-/** A boat's values in the order in which a person reads them, each always in the same place. */
+/** The rows of a boat's values, in a fixed order. */
 import type { Decoded } from "@vessel/gateway/pgn";
 import { type UnitSystem, valueText } from "@vessel/gateway/units";
-import type { BoatValue, BoatValues, Source } from "./boat_values.ts";
 import { NOTHING } from "../../client/frame_text.ts";
+import type { BoatValue, BoatValues, Source } from "./boat_values.ts";
 
-/** A place and what stands there. */
+/** A row of the panel. */
 export interface PanelRow {
   title: string;
-  /** Values one after the other, at least one. */
+  /** Texts of its values, at least one. */
   texts: readonly string[];
 }
 
-/** A place of one value. */
-interface Place {
+/** A row that every boat has. */
+interface FixedRow {
   title: string;
-  /** One after the other: all that are known are shown. */
+  /** Parts of the row; each lists its sources, the preferred one first. */
   parts: readonly (readonly Source[])[];
 }
 
@@ -27,11 +27,11 @@ const temperatures = (label: string): Source[] => [
 const wind = (reference: string): Source[] => [
   { pgn: 130306, fields: ["wind_speed", "wind_angle"], where: isSource("wind_reference", reference) },
 ];
-/** Time and date: its clock is UTC, and its offset that of the boat's clocks. */
+/** Time and date: the time is UTC, the offset is that of the boat's clocks. */
 const LOCAL_TIME = 129033;
 const POSITION = ["latitude", "longitude"];
 
-const PLACES: readonly Place[] = [
+const FIXED_ROWS: readonly FixedRow[] = [
   { title: "Position", parts: [[{ pgn: 129025, fields: POSITION }, { pgn: 129029, fields: POSITION }]] },
   { title: "SOG, COG", parts: [[{ pgn: 129026, fields: ["sog", "cog"] }, { pgn: 130577, fields: ["sog", "cog"] }]] },
   { title: "Heading", parts: [[{ pgn: 127250, fields: ["heading"] }]] },
@@ -67,7 +67,7 @@ const PLACES: readonly Place[] = [
   },
 ];
 
-/** Things of which a boat has several. */
+/** Equipment of which a boat may have several. */
 interface Kind {
   title: (value: BoatValue, text: (field: string) => string) => string;
   sources: readonly Source[];
@@ -97,13 +97,13 @@ const KINDS: readonly Kind[] = [
 
 /** PGNs that the panel shows. */
 export const PANEL_PGNS: readonly number[] = [
-  ...new Set([...PLACES.flatMap(({ parts }) => parts.flat()), ...KINDS.flatMap(({ sources }) => sources)]
+  ...new Set([...FIXED_ROWS.flatMap(({ parts }) => parts.flat()), ...KINDS.flatMap(({ sources }) => sources)]
     .map(({ pgn }) => pgn)),
 ];
 
-/** Navigation and weather: as many rows whatever the boat says. */
+/** Navigation and weather: always the same rows. */
 export function navigationRows(values: BoatValues, units: UnitSystem): PanelRow[] {
-  return PLACES.map(({ title, parts }) => {
+  return FIXED_ROWS.map(({ title, parts }) => {
     const texts = parts.flatMap((sources) => {
       const value = values.best(sources);
       const fields = sources.find((source) => source.pgn === value?.pgn)?.fields ?? [];
@@ -115,7 +115,7 @@ export function navigationRows(values: BoatValues, units: UnitSystem): PanelRow[
   });
 }
 
-/** Engines, batteries and tanks, by their numbers. */
+/** Engines, batteries and tanks, sorted by kind and number. */
 export function equipmentRows(values: BoatValues, units: UnitSystem): PanelRow[] {
   return KINDS.flatMap(({ title, sources }) => {
     const found = values.all(sources);
@@ -132,7 +132,7 @@ export function equipmentRows(values: BoatValues, units: UnitSystem): PanelRow[]
   });
 }
 
-/** The boat's own clock with its offset: `14:03+02:00`. */
+/** Local time of the boat with its offset: `14:03+02:00`. */
 function localTime({ decoded: { time, local_offset } }: BoatValue): string {
   const [, hours, minutes] = /^(\d+):(\d\d)/.exec(String(time)) ?? [];
   if (hours === undefined || minutes === undefined || typeof local_offset !== "number") return NOTHING;

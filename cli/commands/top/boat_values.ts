@@ -11,59 +11,59 @@ export interface BoatMessage {
   pgn: number;
   /** RFC 3339. */
   ts: string;
-  /** Hex; empty where a server tells only the fields. */
+  /** Payload in hex; empty if the server sends only the fields. */
   data: string;
-  /** Its fields, where the server tells them. */
+  /** Decoded fields, if the server sends them. */
   decoded?: DecodedFields | undefined;
 }
 
-/** The newest message of one thing: what an engine, a tank or a sensor of a device says in a PGN. */
+/** The newest message of one PGN for one engine, tank or sensor of a device. */
 export interface BoatValue {
   bus: string;
   src: number;
   pgn: number;
-  /** Number of the engine, battery or tank; "" where there is none. */
+  /** Identifying fields, such as the number of the engine; "" if there are none. */
   instance: string;
   timeMs: number;
   payload: Uint8Array;
   decoded: Decoded;
 }
 
-/** Where a value may be found. */
+/** A possible source of a value. */
 export interface Source {
   pgn: number;
-  /** Fields that are told together. */
+  /** Fields that are shown together. */
   fields: readonly string[];
-  /** Which messages of the PGN are meant. */
+  /** Selects messages of the PGN; default: all. */
   where?: (decoded: Decoded) => boolean;
 }
 
-/** A value older than this is shown with its age, and only where nobody has a newer one. */
+/** An older value is shown with its age, and only if no source has a fresh one. */
 const FRESH_MS = 10_000;
-/** Most values that are kept: far more than a boat has. */
+/** Most values in memory: far more than a boat has. */
 export const MAX_VALUES = 2000;
-/** What tells things apart that a device speaks of in the same PGN. */
+/** Fields that distinguish things that a device reports with the same PGN. */
 const INSTANCE_FIELDS = [
   ...["engine_instance", "instance", "fluid_type", "temperature_source", "pressure_source", "wind_reference"],
 ];
 
-/** The newest values of a boat, each device and instance by itself, so that each has a place of its own. */
+/** The newest values of a boat, by device, PGN and instance. */
 export class BoatValues {
   readonly #pgns: ReadonlySet<number>;
   readonly #values = new Map<string, BoatValue>();
   #newestMs = -Infinity;
 
-  /** @param pgns messages that are kept */
+  /** @param pgns PGNs to keep */
   constructor(pgns: Iterable<number>) {
     this.#pgns = new Set(pgns);
   }
 
-  /** Takes a message. Whatever is older than what is there already, or cannot be decoded, is left out. */
-  take({ bus = "", src, pgn, ts, data, decoded: told }: BoatMessage): void {
+  /** Adds a message. Ignores it if it is older than the stored one or cannot be decoded. */
+  add({ bus = "", src, pgn, ts, data, decoded: received }: BoatMessage): void {
     if (!this.#pgns.has(pgn)) return;
     const payload = readHex(data);
     if (payload === undefined) return;
-    const decoded = payload.length > 0 ? decode(pgn, payload) : told;
+    const decoded = payload.length > 0 ? decode(pgn, payload) : received;
     if (!decoded) return;
     const timeMs = Date.parse(ts);
     const instance = INSTANCE_FIELDS.map((name) => decoded[name]).filter((each) => each !== undefined).join("/");
@@ -74,7 +74,7 @@ export class BoatValues {
     this.#values.set(key, { bus, src, pgn, instance, timeMs, payload, decoded });
   }
 
-  /** What of these sources there is, by the order of the sources, then by bus and address. */
+  /** The values of these sources, in the order of the sources, then by bus and address. */
   all(sources: readonly Source[]): BoatValue[] {
     return sources.flatMap(({ pgn, fields, where }) =>
       [...this.#values.values()]
@@ -85,23 +85,23 @@ export class BoatValues {
   }
 
   /**
-   * The one value of these sources that is shown: the first that is fresh, so that it does not change between devices;
-   * else the newest.
+   * The value of these sources to show: the first fresh one, so that it does not alternate between devices; else the
+   * newest.
    *
-   * @param isMeant which of them; default all
+   * @param isWanted selects values; default: all
    */
-  best(sources: readonly Source[], isMeant: (value: BoatValue) => boolean = () => true): BoatValue | undefined {
-    const found = this.all(sources).filter(isMeant);
+  best(sources: readonly Source[], isWanted: (value: BoatValue) => boolean = () => true): BoatValue | undefined {
+    const found = this.all(sources).filter(isWanted);
     return found.find((value) => this.ageMs(value) <= FRESH_MS) ??
       found.toSorted((a, b) => b.timeMs - a.timeMs)[0];
   }
 
-  /** How much older a value is than the newest of all. */
+  /** Age of a value relative to the newest of all, milliseconds. */
   ageMs({ timeMs }: BoatValue): number {
     return this.#newestMs - timeMs;
   }
 
-  /** Fields of a value for people, with its age where that is not fresh. */
+  /** Texts of the fields, with the age of a value that is not fresh. */
   texts(value: BoatValue, { fields, units }: { fields: readonly string[]; units: UnitSystem }): string[] {
     const { pgn, payload, decoded } = value;
     const options = { fields: fieldsOfPayload(pgn, payload) ?? new Map(), system: units, clean: printable };

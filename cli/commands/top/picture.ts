@@ -1,43 +1,43 @@
 import type { BoatHealth, BoatReplication, DecodedLastValue, Device, LastValues } from "@vessel/gateway/client";
 import type { UnitSystem } from "@vessel/gateway/units";
-import type { BoatValues } from "./boat_values.ts";
 import type { Output } from "../../program/terminal.ts";
+import type { BoatValues } from "./boat_values.ts";
 import type { DeviceRates } from "./rates.ts";
 
-/** What a server has told at one time. */
+/** Data of a server at one time. */
 export interface Sample {
   devices: readonly Device[];
   values: readonly LastValues<DecodedLastValue>[];
-  /** Undefined of a boat in a cloud. */
+  /** Undefined for a boat in a cloud. */
   health: BoatHealth | undefined;
-  /** Undefined where nothing is replicated, and of a boat in a cloud. */
+  /** Undefined without replication, and for a boat in a cloud. */
   replication: BoatReplication | undefined;
 }
 
-/** What is looked at. */
+/** Selected page and scroll position. */
 export interface View {
   tab: number;
-  /** First row that is shown of a list. */
+  /** Index of the first visible row. */
   offset: number;
 }
 
-/** All that is shown. */
+/** Everything that is shown. */
 export interface Picture {
   view: View;
   sample: Sample;
   rates: DeviceRates;
-  /** What the boat measures. */
+  /** Measured values. */
   boat: BoatValues;
   units: UnitSystem;
-  /** Which server it is. */
-  place: string;
+  /** The server, as text. */
+  serverText: string;
   /** Time of day. */
   time: string;
-  /** Why the server does not answer; undefined while it does. */
+  /** Why the server does not answer; undefined if it does. */
   problem: string | undefined;
 }
 
-/** Room for a picture. */
-export interface Frame extends Pick<Output, "columns" | "hasColor"> {
+/** Size of the terminal. */
+export interface ScreenSize extends Pick<Output, "columns" | "hasColor"> {
   rows: number;
 }

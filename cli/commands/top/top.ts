@@ -1,65 +1,62 @@
 /**
- * `vbg top`: a boat on one page, live.
+ * `vbg top`: a live page of a boat.
  *
  * @module
  */
 import { ApiError } from "@vessel/gateway/client";
 import type { UnitSystem } from "@vessel/gateway/units";
-import { VERSION } from "@vessel/gateway/version";
+import { outputOptions, serverChecks, serverOptions, unitsOf, unitsOptions } from "../../client/client_options.ts";
+import { timeOfDay } from "../../client/frame_text.ts";
+import { runOnServer, type ServerContext, writeJsonLine } from "../../client/server_command.ts";
+import { pollServer } from "../../client/server_watch.ts";
+import { Interrupted } from "../../program/interrupt.ts";
+import { type Key, keysOf, rowsOf, Screen } from "../../program/live_screen.ts";
+import { EXIT, type Program, type ProgramContext, SettingsError } from "../../program/program.ts";
+import { programOptions } from "../../settings/common_options.ts";
+import type { SettingsOf } from "../../settings/options.ts";
 import { PANEL_PGNS } from "./boat_panel.ts";
 import { BoatValues } from "./boat_values.ts";
-import { type ClientSettings, outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
-import { programOptions } from "../../settings/common_options.ts";
-import { timeOfDay } from "../../client/frame_text.ts";
-import { Interrupted } from "../../program/interrupt.ts";
-import { EXIT, type Program, type ProgramContext, SettingsError } from "../../program/program.ts";
-import { type Asking, runOnServer, writeJsonLine } from "../../client/server_command.ts";
-import { pollServer } from "../../client/server_watch.ts";
 import type { Picture, Sample } from "./picture.ts";
-import { type UnitsChoice, unitsOf, unitsOptions } from "../../client/units_options.ts";
 import { DeviceRates, sumOf } from "./rates.ts";
-import { type Key, keysOf, rowsOf, Screen } from "../../program/live_screen.ts";
-import { draw, pressed, within } from "./view.ts";
+import { clampView, draw, viewAfter } from "./view.ts";
 
-/** Settings of `vbg top`. */
-export interface TopSettings extends ClientSettings, UnitsChoice {}
+const options = { ...serverOptions, ...outputOptions, ...unitsOptions, ...programOptions };
 
 /** Name, operands and settings of `vbg top`. */
-export const program: Program<TopSettings> = {
+export const program: Program<SettingsOf<typeof options>> = {
   name: "vbg top",
-  version: VERSION,
   summary:
-    "shows a boat live on a terminal: rates, devices, health, replication, newest values; times are UTC. Keys: tab, 1, 2, 3 " +
-    "choose a page, j and k or arrows move, q ends. As JSON: a line each second",
-  options: { ...serverOptions(), ...outputOptions(), ...unitsOptions(), ...programOptions() },
+    "shows a boat live on a terminal: rates, devices, health, replication, newest values; times are UTC. Keys: tab, 1, " +
+    "2, 3 select a page, j and k or arrows scroll, q ends. JSON: a line each second",
+  options,
   checks: serverChecks,
 };
 
-/** Runs the command until q or Ctrl-C. Answers the exit code. */
-export async function run(around: ProgramContext): Promise<number> {
+/** Runs the command until q or Ctrl-C. Returns the exit code. */
+export async function run(context: ProgramContext): Promise<number> {
   return await runOnServer(program, {
-    around,
+    context,
     interrupted: EXIT.ok,
-    run: async (settings, asking) => {
-      if (asking.json) return await tellLines(asking);
-      if (!asking.output.isTerminal) throw new SettingsError("Cannot draw on what is no terminal: -json prints lines");
-      await show(asking, { input: around.input, units: unitsOf(settings, asking.output) });
+    run: async (settings, server) => {
+      if (server.json) return await printLines(server);
+      if (!server.output.isTerminal) throw new SettingsError("Standard output is not a terminal: use -json");
+      await show(server, { input: context.input, units: unitsOf(settings, server.output) });
     },
   });
 }
 
-async function take({ client, signal }: Asking): Promise<Sample> {
+async function sampleOf({ client, signal }: ServerContext): Promise<Sample> {
   const [devices, values, health, replication] = await Promise.all([
     client.devices({ signal }),
     client.decodedValues({}, { signal }),
-    whereKnown(client.health({ signal })),
-    whereKnown(client.replicationStatus({ signal })),
+    undefinedIfMissing(client.health({ signal })),
+    undefinedIfMissing(client.replicationStatus({ signal })),
   ]);
   return { devices, values, health, replication };
 }
 
-/** Undefined where the server does not tell such a thing. */
-async function whereKnown<T>(call: Promise<T>): Promise<T | undefined> {
+/** Undefined if the server has no such route. */
+async function undefinedIfMissing<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;
   } catch (error) {
@@ -68,12 +65,12 @@ async function whereKnown<T>(call: Promise<T>): Promise<T | undefined> {
   }
 }
 
-async function tellLines(asking: Asking): Promise<never> {
-  const { output, status, signal, clock } = asking;
+async function printLines(server: ServerContext): Promise<never> {
+  const { output, status, signal, clock } = server;
   const rates = new DeviceRates();
   return await pollServer({ signal }, {
-    look: async () => {
-      const { devices, health, replication } = await take(asking);
+    poll: async () => {
+      const { devices, health, replication } = await sampleOf(server);
       rates.add(devices, clock.monoMs());
       const rate = sumOf(devices.map((device) => rates.of(device)));
       await writeJsonLine(output, {
@@ -85,37 +82,37 @@ async function tellLines(asking: Asking): Promise<never> {
         devices: devices.map((device) => ({ ...device, frames_per_second: rates.of(device)?.frames ?? null })),
       });
     },
-    lost: (error) => status.write(`${error.message}\n`),
+    onFailure: (error) => status.write(`${error.message}\n`),
   });
 }
 
 async function show(
-  given: Asking,
+  given: ServerContext,
   { input, units }: { input: ReadableStream<Uint8Array> | undefined; units: UnitSystem },
 ): Promise<void> {
   const quit = new AbortController();
-  const asking = { ...given, signal: AbortSignal.any([given.signal, quit.signal]) };
-  // Before the screen is taken: an address that is wrong is told as in all other commands.
-  const dashboard = new Dashboard(asking, { sample: await take(asking), units });
+  const server = { ...given, signal: AbortSignal.any([given.signal, quit.signal]) };
+  // Before the screen is opened: a wrong address is reported as in all other commands.
+  const dashboard = new Dashboard(server, { sample: await sampleOf(server), units });
   const isRaw = input === undefined && Deno.stdin.isTerminal();
   const keys = (input ?? (isRaw ? Deno.stdin.readable : undefined))?.getReader();
-  const screen = Screen.open(asking.output, { isRaw });
+  const screen = Screen.open(server.output, { isRaw });
   try {
     await Promise.race([
       dashboard.run(screen),
-      dashboard.listen(),
+      dashboard.readFrames(),
       keys &&
-      pressKeys(keys, (key) => key === "quit" ? quit.abort(new Interrupted("q")) : dashboard.press(key, screen)),
+      handleKeys(keys, (key) => key === "quit" ? quit.abort(new Interrupted("q")) : dashboard.press(key, screen)),
     ].filter((each) => each !== undefined));
   } finally {
-    quit.abort(new Interrupted("The end"));
+    quit.abort(new Interrupted("Stopped"));
     await screen.close();
     await keys?.cancel().catch(() => {});
   }
 }
 
-/** Tells of keys. Without any more it waits for ever: the server is shown on. */
-async function pressKeys(
+/** Handles keys. Never resolves: at the end of the input the page stays open. */
+async function handleKeys(
   keys: ReadableStreamDefaultReader<Uint8Array>,
   press: (key: Key) => Promise<void> | void,
 ): Promise<never> {
@@ -127,30 +124,30 @@ async function pressKeys(
   }
 }
 
-/** What is shown, and how it changes. */
+/** State of the page. */
 class Dashboard {
-  readonly #asking: Asking;
+  readonly #server: ServerContext;
   #picture: Picture;
 
-  constructor(asking: Asking, { sample, units }: Pick<Picture, "sample" | "units">) {
-    this.#asking = asking;
+  constructor(server: ServerContext, { sample, units }: Pick<Picture, "sample" | "units">) {
+    this.#server = server;
     const [rates, boat] = [new DeviceRates(), new BoatValues(PANEL_PGNS)];
     const view = { tab: 0, offset: 0 };
-    const place = asking.place();
-    this.#picture = { view, sample, rates, boat, units, place, time: this.#time(), problem: undefined };
-    this.#learn(sample);
+    const serverText = server.serverText();
+    this.#picture = { view, sample, rates, boat, units, serverText, time: this.#time(), problem: undefined };
+    this.#add(sample);
   }
 
   /**
-   * Reads live what the overview shows, without an end: of a device with several engines or tanks the list of newest
-   * messages has one alone.
+   * Reads live frames for the overview, without an end: the last values have only one message per device and PGN, also
+   * if a device reports several engines or tanks.
    */
-  async listen(): Promise<never> {
-    const { client, signal } = this.#asking;
+  async readFrames(): Promise<never> {
+    const { client, signal } = this.#server;
     try {
-      for await (const frame of client.subscribe({ pgn: [...PANEL_PGNS] }, { signal })) this.#picture.boat.take(frame);
+      for await (const frame of client.subscribe({ pgn: [...PANEL_PGNS] }, { signal })) this.#picture.boat.add(frame);
     } catch {
-      // Without a place for a stream, what is asked for each second remains, and tells what is wrong.
+      // Polling continues, and reports errors.
     }
     return await new Promise<never>(() => {});
   }
@@ -158,19 +155,19 @@ class Dashboard {
   /** Draws once a second until the command is stopped. */
   async run(screen: Screen): Promise<never> {
     await this.#draw(screen);
-    return await pollServer(this.#asking, {
-      look: async () => {
-        const sample = await take(this.#asking);
-        this.#learn(sample);
-        await this.#change({ sample, place: this.#asking.place(), problem: undefined }, screen);
+    return await pollServer(this.#server, {
+      poll: async () => {
+        const sample = await sampleOf(this.#server);
+        this.#add(sample);
+        await this.#change({ sample, serverText: this.#server.serverText(), problem: undefined }, screen);
       },
-      lost: (error) => this.#change({ problem: error.message }, screen),
-      hasLooked: true,
+      onFailure: (error) => this.#change({ problem: error.message }, screen),
+      skipsFirst: true,
     });
   }
 
   async press(key: Exclude<Key, "quit">, screen: Screen): Promise<void> {
-    const view = within(pressed(this.#picture.view, key), this.#picture, rowsOf(this.#asking.environment));
+    const view = clampView(viewAfter(this.#picture.view, key), this.#picture, rowsOf(this.#server.environment));
     await this.#change({ view }, screen);
   }
 
@@ -180,19 +177,19 @@ class Dashboard {
   }
 
   async #draw(screen: Screen): Promise<void> {
-    const { output: { columns, hasColor }, environment } = this.#asking;
+    const { output: { columns, hasColor }, environment } = this.#server;
     await screen.draw(draw(this.#picture, { columns, hasColor, rows: rowsOf(environment) }));
   }
 
-  #learn({ devices, values }: Sample): void {
+  #add({ devices, values }: Sample): void {
     const { rates, boat } = this.#picture;
-    rates.add(devices, this.#asking.clock.monoMs());
+    rates.add(devices, this.#server.clock.monoMs());
     for (const { bus, src, values: messages } of values) {
-      for (const message of messages) boat.take({ ...message, bus, src });
+      for (const message of messages) boat.add({ ...message, bus, src });
     }
   }
 
   #time(): string {
-    return timeOfDay(new Date(this.#asking.clock.wallUs() / 1000).toISOString());
+    return timeOfDay(new Date(this.#server.clock.wallUs() / 1000).toISOString());
   }
 }

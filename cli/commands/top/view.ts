@@ -1,9 +1,9 @@
 import type { HealthStatus } from "@vessel/gateway/client";
+import type { Key } from "../../program/live_screen.ts";
 import { cut } from "../../program/table.ts";
 import { paint, printable, type Style } from "../../program/terminal.ts";
-import type { Frame, Picture, View } from "./picture.ts";
+import type { Picture, ScreenSize, View } from "./picture.ts";
 import { rateTexts, sumOf } from "./rates.ts";
-import type { Key } from "../../program/live_screen.ts";
 import { devicesTable, overview, valuesTable } from "./view_parts.ts";
 
 const TABS = ["Overview", "Devices", "Values"];
@@ -11,7 +11,7 @@ const HEAD_ROWS = 3;
 const STATUS_STYLES: Readonly<Record<HealthStatus, Style>> = { ok: "green", degraded: "yellow", unhealthy: "red" };
 
 /** The view after a key. */
-export function pressed(view: View, key: Exclude<Key, "quit">): View {
+export function viewAfter(view: View, key: Exclude<Key, "quit">): View {
   const turn = (by: number): View => ({ tab: (view.tab + by + TABS.length) % TABS.length, offset: 0 });
   const move = (by: number): View => ({ ...view, offset: Math.max(0, view.offset + by) });
   switch (key) {
@@ -32,8 +32,8 @@ export function pressed(view: View, key: Exclude<Key, "quit">): View {
   }
 }
 
-/** The view, moved so far up that the list does not end above the last row. */
-export function within(view: View, { sample }: Picture, rows: number): View {
+/** The view, scrolled up so that the list fills the screen. */
+export function clampView(view: View, { sample }: Picture, rows: number): View {
   const count = view.tab === 0
     ? 0
     : view.tab === 1
@@ -42,23 +42,26 @@ export function within(view: View, { sample }: Picture, rows: number): View {
   return { ...view, offset: Math.min(view.offset, Math.max(0, count - (rows - HEAD_ROWS - 1))) };
 }
 
-/** The picture as lines: no more than there are rows, none longer than a row. */
-export function draw(picture: Picture, frame: Frame): string[] {
+/** Renders the picture as lines that fit the screen. */
+export function draw(picture: Picture, frame: ScreenSize): string[] {
   const { view } = picture;
-  const room = { ...frame, rows: frame.rows - HEAD_ROWS };
+  const available = { ...frame, rows: frame.rows - HEAD_ROWS };
   const body = view.tab === 0
-    ? overview(picture, room)
-    : scrolled(view.tab === 1 ? devicesTable(picture, room) : valuesTable(picture, room), { view, rows: room.rows });
+    ? overview(picture, available)
+    : scrolled(view.tab === 1 ? devicesTable(picture, available) : valuesTable(picture, available), {
+      view,
+      rows: available.rows,
+    });
   return [...head(picture, frame), ...body].slice(0, frame.rows);
 }
 
-function head(picture: Picture, { columns, hasColor }: Frame): string[] {
-  const { place, time, sample: { devices, health }, rates, problem, view } = picture;
+function head(picture: Picture, { columns, hasColor }: ScreenSize): string[] {
+  const { serverText, time, sample: { devices, health }, rates, problem, view } = picture;
   const [frames, bytes] = rateTexts(sumOf(devices.map((device) => rates.of(device))));
   const count = `${devices.length} device${devices.length === 1 ? "" : "s"}`;
   const facts = `${count}  ${frames} frames/s  ${bytes}  ${time}`;
   const status = health?.status ?? "";
-  const title = cut(printable(place), Math.max(0, columns - status.length - facts.length - 4));
+  const title = cut(printable(serverText), Math.max(0, columns - status.length - facts.length - 4));
   const gap = Math.max(2, columns - title.length - status.length - facts.length - 2);
   const first = title.length + status.length + facts.length + 4 <= columns
     ? paint({ hasColor }, "bold", title) + "  " +

@@ -1,28 +1,26 @@
-import type { BoatReplication, DecodedLastValue, Device, LastValues } from "@vessel/gateway/client";
-import type { UnitSystem } from "@vessel/gateway/units";
-import { equipmentRows, navigationRows, type PanelRow } from "./boat_panel.ts";
-import { inOrder } from "../../client/devices_table.ts";
+import type { BoatReplication, Device } from "@vessel/gateway/client";
+import { inOrder, withBus } from "../../client/devices_table.ts";
 import { NOTHING, payloadText, timeOfDay } from "../../client/frame_text.ts";
-import { type Column, cut, formatTable, lengthOf, padded } from "../../program/table.ts";
+import { cut, formatItems, type ItemColumn, lengthOf, padded } from "../../program/table.ts";
 import { paint, printable } from "../../program/terminal.ts";
-import type { Frame, Picture } from "./picture.ts";
+import { equipmentRows, navigationRows, type PanelRow } from "./boat_panel.ts";
+import type { Picture, ScreenSize } from "./picture.ts";
 import { rateTexts, sumOf } from "./rates.ts";
 
 const RIGHT = { align: "right" } as const;
-const BUS: Column = { title: "BUS", max: 12 };
 /** Devices in the overview. */
 const BUSIEST = 5;
-/** Titles of what the boat measures. */
+/** Widths of the titles, characters. */
 const NAVIGATION_TITLE = 9;
 const EQUIPMENT_TITLE = 13;
-/** So wide is navigation: what stands beside it keeps its place. */
+/** Fixed width of the left column, characters. */
 const LEFT_WIDTH = 36;
 const GAP = 2;
-/** Lines with fewer characters have one column. */
+/** Least terminal width for two columns, characters. */
 const TWO_COLUMNS = 76;
 
-/** Everything in short: what the boat measures, health, replication, buses and the busiest devices. */
-export function overview(picture: Picture, frame: Frame): string[] {
+/** The overview: values, health, replication, buses and the busiest devices. */
+export function overview(picture: Picture, frame: ScreenSize): string[] {
   return [
     ...boatPanel(picture, frame),
     "",
@@ -33,8 +31,8 @@ export function overview(picture: Picture, frame: Frame): string[] {
   ];
 }
 
-/** Navigation on the left; engines, batteries and tanks beside it, or below where a line is short. */
-function boatPanel({ boat, units }: Picture, frame: Frame): string[] {
+/** Navigation on the left; engines, batteries and tanks on the right, or below in a narrow terminal. */
+function boatPanel({ boat, units }: Picture, frame: ScreenSize): string[] {
   const [left, right] = [navigationRows(boat, units), equipmentRows(boat, units)];
   const isWide = right.length > 0 && frame.columns >= TWO_COLUMNS;
   const leftWidth = isWide ? LEFT_WIDTH : frame.columns;
@@ -48,13 +46,13 @@ function boatPanel({ boat, units }: Picture, frame: Frame): string[] {
   );
 }
 
-/** What does not fit stands in further lines, under the first. */
+/** Wraps the texts of a row to indented lines. */
 function rowLines({ title, texts }: PanelRow, widths: { title: number; width: number }): string[] {
-  const room = widths.width - widths.title - 1;
+  const available = widths.width - widths.title - 1;
   const lines: string[] = [];
   for (const text of texts) {
     const joined = lines.length === 0 ? text : `${lines.at(-1)}  ${text}`;
-    if (lines.length === 0 || lengthOf(joined) > room) lines.push(text);
+    if (lines.length === 0 || lengthOf(joined) > available) lines.push(text);
     else lines[lines.length - 1] = joined;
   }
   return lines.map((line, index) =>
@@ -62,90 +60,65 @@ function rowLines({ title, texts }: PanelRow, widths: { title: number; width: nu
   );
 }
 
-/** All devices with what they send. */
-export function devicesTable(
-  { sample: { devices }, rates }: Picture,
-  frame: Frame,
-): string[] {
-  const hasBuses = devices.some(({ bus }) => bus !== undefined);
-  const columns: Column[] = [
-    ...(hasBuses ? [BUS] : []),
-    { title: "SRC", ...RIGHT },
-    { title: "MANUFACTURER", max: 20 },
-    { title: "MODEL", max: 24 },
-    { title: "FRAMES/S", ...RIGHT },
-    { title: "BYTES/S", ...RIGHT },
-    { title: "FRAMES", ...RIGHT },
-    { title: "LAST" },
-  ];
-  const rows = devices.map((device) => [
-    ...(hasBuses ? [device.bus ?? ""] : []),
-    String(device.src),
-    device.manufacturer ?? "",
-    device.model_id ?? "",
-    ...rateTexts(rates.of(device)),
-    String(device.packet_count),
-    timeOfDay(device.last_seen),
-  ]);
-  return tableLines(rows, { columns, frame });
+/** All devices with their rates. */
+export function devicesTable({ sample: { devices }, rates }: Picture, frame: ScreenSize): string[] {
+  const rateText = (device: Device, index: 0 | 1) => rateTexts(rates.of(device))[index];
+  return tableLines(devices, {
+    frame,
+    columns: withBus(devices, [
+      { title: "SRC", ...RIGHT, text: ({ src }) => String(src) },
+      { title: "MANUFACTURER", max: 20, text: ({ manufacturer = "" }) => manufacturer },
+      { title: "MODEL", max: 24, text: ({ model_id = "" }) => model_id },
+      { title: "FRAMES/S", ...RIGHT, text: (device) => rateText(device, 0) },
+      { title: "BYTES/S", ...RIGHT, text: (device) => rateText(device, 1) },
+      { title: "FRAMES", ...RIGHT, text: ({ packet_count }) => String(packet_count) },
+      { title: "LAST", text: ({ last_seen }) => timeOfDay(last_seen) },
+    ]),
+  });
 }
 
 /** The newest message of each kind from each device. */
-export function valuesTable({ sample: { values }, units }: Picture, frame: Frame): string[] {
-  const all = inOrder(values).flatMap((device) => device.values.map((value) => ({ device, value })));
-  return tableOfValues(all, { ...frame, units });
+export function valuesTable({ sample: { values }, units }: Picture, frame: ScreenSize): string[] {
+  const all = inOrder(values).flatMap(({ bus, src, values }) =>
+    values.map((value) => ({ ...value, src, ...(bus !== undefined && { bus }) }))
+  );
+  return tableLines(all, {
+    frame,
+    columns: [
+      { title: "TIME", text: ({ ts }) => timeOfDay(ts) },
+      ...withBus(all, [
+        { title: "SRC", ...RIGHT, text: ({ src }) => String(src) },
+        { title: "PGN", ...RIGHT, text: ({ pgn }) => String(pgn) },
+        { title: "MESSAGE", max: 24, text: ({ description = "" }) => description },
+        // Cut early: formatting a table of long texts is expensive.
+        { title: "VALUES", text: (value) => payloadText(value, units).slice(0, frame.columns) },
+      ]),
+    ],
+  });
 }
 
-interface DeviceValue {
-  device: LastValues<DecodedLastValue>;
-  value: DecodedLastValue;
-}
-
-function tableOfValues(values: readonly DeviceValue[], frame: Frame & { units: UnitSystem }): string[] {
-  const hasBuses = values.some(({ device }) => device.bus !== undefined);
-  const columns: Column[] = [
-    { title: "TIME" },
-    ...(hasBuses ? [BUS] : []),
-    { title: "SRC", ...RIGHT },
-    { title: "PGN", ...RIGHT },
-    { title: "MESSAGE", max: 24 },
-    { title: "VALUES" },
-  ];
-  const rows = values.map(({ device: { bus, src }, value }) => [
-    timeOfDay(value.ts),
-    ...(hasBuses ? [bus ?? ""] : []),
-    String(src),
-    String(value.pgn),
-    value.description ?? "",
-    // Beyond the width it is cut in any case; a table of long ones would cost much.
-    payloadText(value, frame.units).slice(0, frame.columns),
-  ]);
-  return tableLines(rows, { columns, frame });
-}
-
-/** Nothing where there is one bus: the server leaves out its name, and its figures are those of the first line. */
-function busesTable({ sample: { devices }, rates }: Picture, frame: Frame): string[] {
+/** Empty if there is only one bus: its figures are those of the first line. */
+function busesTable({ sample: { devices }, rates }: Picture, frame: ScreenSize): string[] {
   if (!devices.some(({ bus }) => bus !== undefined)) return [];
-  const columns: Column[] = [
-    { title: "BUS" },
-    { title: "DEVICES", ...RIGHT },
-    { title: "FRAMES/S", ...RIGHT },
-    { title: "BYTES/S", ...RIGHT },
+  const buses = Array.from(Map.groupBy(inOrder(devices), ({ bus = "" }) => bus), ([bus, members]) => {
+    const [framesText, bytesText] = rateTexts(sumOf(members.map((device) => rates.of(device))));
+    return { bus, devices: members.length, framesText, bytesText };
+  });
+  const columns: ItemColumn<(typeof buses)[number]>[] = [
+    { title: "BUS", text: ({ bus }) => bus },
+    { title: "DEVICES", ...RIGHT, text: ({ devices }) => String(devices) },
+    { title: "FRAMES/S", ...RIGHT, text: ({ framesText }) => framesText },
+    { title: "BYTES/S", ...RIGHT, text: ({ bytesText }) => bytesText },
   ];
-  const rows = Array.from(Map.groupBy(inOrder(devices), ({ bus = "" }) => bus), ([bus, members]) => [
-    bus,
-    String(members.length),
-    ...rateTexts(sumOf(members.map((device) => rates.of(device)))),
-  ]);
-  return [...tableLines(rows, { columns, frame }), ""];
+  return [...tableLines(buses, { columns, frame }), ""];
 }
 
-function healthLines({ sample: { health, replication } }: Picture, { columns, hasColor }: Frame): string[] {
+function healthLines({ sample: { health, replication } }: Picture, { columns, hasColor }: ScreenSize): string[] {
   const form = { hasColor };
   const components = Object.entries(health?.components ?? {});
   const good = components.filter(([, { status }]) => status === "ok").map(([name]) => name).join(", ");
   const lines = [
-    ...(health === undefined ? ["The health of this boat is not told here"] : []),
+    ...(health === undefined ? ["A cloud does not report the health of a boat"] : []),
     ...(good === "" ? [] : [printable(`Healthy: ${good}`)]),
     ...(replication ? [printable(`Replication: ${replicationText(replication)}`)] : []),
   ].map((line) => cut(line, columns));
@@ -171,12 +144,12 @@ function busiest({ sample: { devices }, rates }: Picture): Device[] {
   return devices.toSorted((a, b) => framesOf(b) - framesOf(a) || b.packet_count - a.packet_count).slice(0, BUSIEST);
 }
 
-/** A table as lines, cut where not even its narrowest form fits. */
-function tableLines(
-  rows: readonly (readonly string[])[],
-  { columns, frame }: { columns: readonly Column[]; frame: Frame },
+/** Lines of a table, cut if even its narrowest form does not fit. */
+function tableLines<T>(
+  items: readonly T[],
+  { columns, frame }: { columns: readonly ItemColumn<T>[]; frame: ScreenSize },
 ): string[] {
-  const table = formatTable(rows, { columns, width: frame.columns, color: false });
+  const table = formatItems(items, { columns, width: frame.columns, color: false });
   return table.split("\n").map((line, index) => {
     const text = cut(line, frame.columns);
     return index === 0 ? paint(frame, "bold", text) : text;

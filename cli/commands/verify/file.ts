@@ -96,7 +96,7 @@ function takeBlock(result: VerifiedFile, found: ExaminedBlock): void {
   const { place: { offset, header, unsealed } } = found;
   if (found.kind === "damaged") return void result.errors.push({ offset, what: found.why });
   const { block, storedBytes: bytes } = found.stored;
-  const { baseSeq, baseTimeUs: timeUs, notes } = block;
+  const { baseSeq, baseTimeUs: timeUs } = block;
   const { frames, latestTimeUs, damage } = spanOf(block);
   const fail = (what: string) => result.errors.push({ offset, what });
   if (damage !== undefined) fail(damage);
@@ -110,11 +110,11 @@ function takeBlock(result: VerifiedFile, found: ExaminedBlock): void {
   result.frames += frames;
   result.firstTimeUs ??= timeUs;
   result.latestTimeUs = latestTimeUs;
-  result.epoch ??= notes.epoch?.toHex();
+  result.epoch ??= block.metadata.epoch?.toHex();
   if (baseSeq === undefined || frames === 0) return;
   const lastSeq = baseSeq + frames - 1;
   result.firstSeq = Math.min(baseSeq, result.firstSeq ?? Infinity);
   result.lastSeq = Math.max(lastSeq, result.lastSeq ?? 0);
   const { path } = result;
-  result.numbered.push({ path, offset, bytes, unsealed, firstSeq: baseSeq, lastSeq, timeUs, gap: notes.gap });
+  result.numbered.push({ path, offset, bytes, unsealed, firstSeq: baseSeq, lastSeq, timeUs, gap: block.metadata.gap });
 }

@@ -1,17 +1,18 @@
 import { formatTimeUs } from "@vessel/gateway/frame";
 import type { GapReason } from "@vessel/gateway/journal";
-import { count, rangeText } from "../inspect/file.ts";
 import { paint, printable } from "../../program/terminal.ts";
+import { count, rangeText } from "../inspect/file.ts";
+import { contentText } from "../inspect/report.ts";
 import type { Fault, VerifiedFile } from "./file.ts";
 import type { VerifiedJournal, VerifiedRun } from "./journal.ts";
 import type { FoundGap } from "./numbers.ts";
 
-/** Notes of a file or run that are told to people. */
+/** Most notes of a file or epoch in text output. */
 const MAX_NOTES = 10;
 const REASON_TEXTS: Readonly<Record<GapReason, string>> = {
   restart: "numbers skipped at a start",
   disk: "could not be written",
-  source: "came with a gap",
+  source: "missing at the source",
 };
 
 interface Style {
@@ -20,19 +21,14 @@ interface Style {
 
 /** The lines of one file. */
 export function formatFile(file: VerifiedFile, style: Style): string {
-  const { path, blocks, frames, firstSeq, lastSeq, firstTimeUs, latestTimeUs, errors, notes } = file;
-  const numbers = firstSeq === undefined || lastSeq === undefined ? "" : ` ${rangeText(firstSeq, lastSeq)}`;
-  const times = firstTimeUs === undefined || latestTimeUs === undefined
-    ? ""
-    : `, ${formatTimeUs(firstTimeUs)} to ${formatTimeUs(latestTimeUs)}`;
+  const { path, errors, notes } = file;
   return [
-    `${printable(path)}: ${count(blocks, "block")}, ${count(frames, "frame")}${numbers}${times}: ` +
-    verdict(errors.length, style),
+    `${printable(path)}: ${contentText(file)}: ${verdict(errors.length, style)}`,
     ...linesOf(errors, notes, style),
   ].join("\n");
 }
 
-/** The lines behind those of the files. */
+/** The lines after those of the files. */
 export function formatRuns({ files, runs, errors }: VerifiedJournal, style: Style): string {
   const frames = files.reduce((sum, file) => sum + file.frames, 0);
   return [
@@ -41,7 +37,7 @@ export function formatRuns({ files, runs, errors }: VerifiedJournal, style: Styl
   ].join("\n");
 }
 
-/** The same for programs: one object. */
+/** The result as JSON: one object. */
 export function formatJson({ files, runs, errors }: VerifiedJournal): string {
   return JSON.stringify({
     ok: errors === 0,
@@ -77,14 +73,15 @@ function describeRun({ epoch, firstSeq, lastSeq, gaps, repeated, errors, notes }
   const faults = [...errors, ...notes].length + gaps.length + repeated;
   const head = `${name}: numbers ${rangeText(firstSeq, lastSeq)}${faults === 0 ? " without a gap" : ""}`;
   const twice = repeated === 0 ? [] : [{ what: `${count(repeated, "number")} twice, with the same frames` }];
-  const told = gaps.filter(({ reason }) => reason !== undefined).map((gap) => ({ what: gapText(gap) }));
-  const untold = gaps.filter(({ reason }) => reason === undefined).map((gap) => ({ what: gapText(gap) }));
-  return [head, ...linesOf([...untold, ...errors], [...told, ...twice, ...notes], style)];
+  const [declared, unexplained] = [true, false].map((isDeclared) =>
+    gaps.filter(({ reason }) => (reason !== undefined) === isDeclared).map((gap) => ({ what: gapText(gap) }))
+  );
+  return [head, ...linesOf([...unexplained ?? [], ...errors], [...declared ?? [], ...twice, ...notes], style)];
 }
 
 function gapText({ first, last, reason }: FoundGap): string {
   const what = `Missing ${rangeText(first, last)} (${count(last - first + 1, "frame")})`;
-  return `${what}: ${reason === undefined ? "nothing tells why" : REASON_TEXTS[reason]}`;
+  return `${what}: ${reason === undefined ? "no reason in the journal" : REASON_TEXTS[reason]}`;
 }
 
 function linesOf(

@@ -21,6 +21,9 @@ export const PACKET_BYTES = 7;
 /** First byte of a connection management frame (ISO 11783-3 §5.10.3). */
 export const CONTROL = { rts: 16, cts: 17, endOfMessage: 19, bam: 32, abort: 255 } as const;
 
+/** Reasons of an abort (ISO 11783-3 §5.10.3.5). */
+export const ABORT = { busy: 1, timeout: 3, repeats: 5, badSequence: 7, tooLong: 9, other: 250 } as const;
+
 /** A multi-packet message being transferred from one address to another. */
 interface Session {
   key: number;
@@ -147,6 +150,11 @@ export class TransportListener {
 /** PGN of the message that a connection management frame refers to. */
 export function announcedPgn(frame: CanFrame): number {
   return (byteAt(frame, 5) | (byteAt(frame, 6) << 8) | (byteAt(frame, 7) << 16)) & MAX_PGN;
+}
+
+/** Data of a connection management frame: five bytes and the PGN. */
+export function controlData(head: readonly number[], pgn: number): Uint8Array<ArrayBuffer> {
+  return Uint8Array.of(...head, pgn & 0xff, (pgn >>> 8) & 0xff, pgn >>> 16);
 }
 
 /** A data byte of a frame; 0xFF, as padding, beyond its end. */

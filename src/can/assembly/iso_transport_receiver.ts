@@ -1,5 +1,5 @@
 import { type CanFrame, MAX_MESSAGE_BYTES, sourceOfId } from "../../frame/mod.ts";
-import { announcedPgn, byteAt, CONTROL, PACKET_BYTES } from "./iso_transport.ts";
+import { ABORT, announcedPgn, byteAt, CONTROL, controlData, PACKET_BYTES } from "./iso_transport.ts";
 
 /** Longest wait for the first requested packet (T2, ISO 11783-3 §5.13.3). */
 const FIRST_PACKET_TIMEOUT_MS = 1250;
@@ -9,8 +9,6 @@ const NEXT_PACKET_TIMEOUT_MS = 750;
 const PACKETS_AT_A_TIME = 16;
 /** Most repeated requests without progress. */
 const MAX_REPEATS = 2;
-/** Reasons of an abort (ISO 11783-3 §5.10.3.5). */
-const ABORT = { busy: 1, timeout: 3, repeats: 5, tooLong: 9, other: 250 } as const;
 
 /** A message that another node is sending to us. */
 interface Session {
@@ -109,7 +107,7 @@ export class TransportReceiver {
     const { source, pgn, next, packets, atATime } = session;
     session.last = Math.min(packets, next + atATime - 1);
     session.dueMs = nowMs + FIRST_PACKET_TIMEOUT_MS;
-    this.#answer(source, control([CONTROL.cts, session.last - next + 1, next, 0xff, 0xff], pgn));
+    this.#answer(source, controlData([CONTROL.cts, session.last - next + 1, next, 0xff, 0xff], pgn));
   }
 
   #requestAgain(session: Session, { nowMs, code }: { nowMs: number; code: number }): void {
@@ -120,15 +118,10 @@ export class TransportReceiver {
 
   #confirm({ source, pgn, length, packets }: Session): void {
     this.#sessions.delete(source);
-    this.#answer(source, control([CONTROL.endOfMessage, length & 0xff, length >>> 8, packets, 0xff], pgn));
+    this.#answer(source, controlData([CONTROL.endOfMessage, length & 0xff, length >>> 8, packets, 0xff], pgn));
   }
 
   #abort({ source, pgn }: { source: number; pgn: number }, code: number): void {
-    this.#answer(source, control([CONTROL.abort, code, 0xff, 0xff, 0xff], pgn));
+    this.#answer(source, controlData([CONTROL.abort, code, 0xff, 0xff, 0xff], pgn));
   }
-}
-
-/** Data of a connection management frame: five bytes and the PGN. */
-function control(head: readonly number[], pgn: number): Uint8Array<ArrayBuffer> {
-  return Uint8Array.of(...head, pgn & 0xff, (pgn >>> 8) & 0xff, pgn >>> 16);
 }

@@ -7,7 +7,7 @@ import {
   MAX_MESSAGE_BYTES,
 } from "../../frame/mod.ts";
 import { PGN } from "../../pgn/mod.ts";
-import { announcedPgn, byteAt, CONTROL, PACKET_BYTES } from "./iso_transport.ts";
+import { ABORT, announcedPgn, byteAt, CONTROL, controlData, PACKET_BYTES } from "./iso_transport.ts";
 
 /** Pause between two packets of a broadcast; the standard requires 50 to 200 ms (ISO 11783-3 §5.13.3). */
 const BROADCAST_PACKET_MS = 50;
@@ -26,11 +26,9 @@ const TRANSPORT_PRIORITY = 7;
 /** In an announcement: the receiver may request any number of packets at a time. */
 const ANY_PACKETS = 0xff;
 
-/** Reason codes of an abort (ISO 11783-3 §5.10.3.5). */
-const ABORT = { timeout: 3, repeats: 5, badSequence: 7 } as const;
-/** Texts of the reason codes. */
+/** Texts of the reasons of an abort. */
 const ABORT_REASONS: ReadonlyMap<number, string> = new Map([
-  [1, "it has another session with us"],
+  [ABORT.busy, "it has another session with us"],
   [2, "it needs its resources for another task"],
   [ABORT.timeout, "it waited too long"],
   [4, "packets were under way when it asked for more"],
@@ -38,7 +36,7 @@ const ABORT_REASONS: ReadonlyMap<number, string> = new Map([
   [6, "it did not expect a packet"],
   [ABORT.badSequence, "a packet had a bad number"],
   [8, "a packet came twice"],
-  [9, "the message is too long"],
+  [ABORT.tooLong, "the message is too long"],
 ]);
 
 /** A message for {@linkcode TransportSession}: 1 to 1785 bytes, which must not change any more. */
@@ -237,9 +235,7 @@ export class TransportSession {
   }
 
   #control(head: readonly number[], end?: TransportEnd): TransportFrame {
-    const pgn = this.#pgn;
-    const data = Uint8Array.of(...head, pgn & 0xff, (pgn >>> 8) & 0xff, pgn >>> 16);
-    return this.#frame(PGN.transportControl, { data, end });
+    return this.#frame(PGN.transportControl, { data: controlData(head, this.#pgn), end });
   }
 
   #frame(pgn: number, { data, end }: Pick<TransportFrame, "data" | "end">): TransportFrame {

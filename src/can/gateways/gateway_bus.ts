@@ -1,11 +1,10 @@
-import { backoffMs, type BackoffOptions, type Clock, systemClock } from "../../base/mod.ts";
-import { CAN_ID_MASK, MAX_CAN_BYTES } from "../../frame/mod.ts";
+import { backoffMs, type BackoffOptions, type Clock, pause, systemClock } from "../../base/mod.ts";
+import { CAN_ID_MASK } from "../../frame/mod.ts";
 import { type BusCounters, BusError, type BusSink, type BusState, type CanBus, newCounters } from "../bus.ts";
 import { BusStatus } from "../bus_status.ts";
 import type { RecordingFormat } from "../recordings/mod.ts";
 import { type SendLimits, type SendOutcome, SendQueue } from "../send_queue.ts";
-import { GatewayConnection } from "./connection.ts";
-import { Delivery } from "./delivery.ts";
+import { Delivery, GatewayConnection } from "./connection.ts";
 import { type Link, type OpenLink, reasonOf } from "./link.ts";
 
 /** Delays between attempts to connect. */
@@ -34,7 +33,7 @@ export interface GatewayBusOptions extends SendLimits {
 }
 
 /**
- * A bus behind a gateway. Its state is `missing` when the gateway cannot be reached, closes the connection or is silent too
+ * A bus that is reached through a gateway. Its state is `missing` when the gateway cannot be reached, closes the connection or is silent too
  * long, and the bus reconnects by itself. It is `down` while the format is unknown or the data is unreadable.
  *
  * Some gateways transfer complete messages: those that fit one frame are delivered as that frame, the others through
@@ -155,20 +154,10 @@ export class GatewayBus implements CanBus {
   async #waitToReconnect(failures: number, signal: AbortSignal): Promise<void> {
     const { reconnect = DEFAULT_RECONNECT, random = Math.random } = this.#options;
     const delayMs = backoffMs(failures, reconnect) * (1 - JITTER * random());
-    if (signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      const done = () => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", done);
-        resolve();
-      };
-      const timer = setTimeout(done, delayMs);
-      signal.addEventListener("abort", done);
-    });
+    await pause(delayMs, signal).catch(() => {});
   }
 
   #trySend(id: number, data: Uint8Array): SendOutcome {
-    if (data.length > MAX_CAN_BYTES) return { type: "failed", message: `${data.length} bytes are more than 8` };
     if (!this.#connection) return { type: "failed", message: `it is ${this.state.type}` };
     return this.#connection.offer(id, data);
   }

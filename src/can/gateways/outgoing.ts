@@ -49,8 +49,8 @@ export class Outgoing {
     return this.#output;
   }
 
-  /** Frames that looked like the first of a fast packet and were not continued. To be called when no frame follows. */
-  late(): Uint8Array[] {
+  /** Data of frames that were held as the first of a fast packet and were not continued. To be called when none follows. */
+  flushHeld(): Uint8Array[] {
     this.#output = [];
     this.#assembler.expire(this.#clock.monoMs());
     return this.#output;

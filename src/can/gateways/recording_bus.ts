@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../base/mod.ts";
+import { type Clock, pause, systemClock } from "../../base/mod.ts";
 import { type BusCounters, BusError, type BusSink, type BusState, type CanBus, newCounters } from "../bus.ts";
 import { BusStatus } from "../bus_status.ts";
 import {
@@ -8,7 +8,7 @@ import {
   RecordedMonotonic,
   type RecordingFormat,
 } from "../recordings/mod.ts";
-import { Delivery } from "./delivery.ts";
+import { Delivery } from "./connection.ts";
 import { reasonOf } from "./link.ts";
 
 /** Longest time of reading before other work gets its turn. */
@@ -123,7 +123,7 @@ export class RecordingBus implements CanBus {
       const dueMs = speed > 0 ? startMs + atMs / speed : fullMs;
       last = { atMs, dueMs };
       if (dueMs > nowMs || nowMs - turnMs > TURN_MS) {
-        await pause(dueMs - nowMs, signal);
+        await pause(dueMs - nowMs, signal).catch(() => {});
         turnMs = this.#clock.monoMs();
       }
       for (let waiting = ready(); waiting && !signal.aborted; waiting = ready()) await whileOpen(waiting, signal);
@@ -145,18 +145,5 @@ function whileOpen(waiting: Promise<void>, signal: AbortSignal): Promise<void> {
     };
     signal.addEventListener("abort", done);
     void waiting.then(done, done);
-  });
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise<void>((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, Math.max(0, ms));
-    signal.addEventListener("abort", done);
   });
 }

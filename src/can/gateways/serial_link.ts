@@ -1,3 +1,4 @@
+import { Interrupter } from "../../base/mod.ts";
 import type { Link, OpenLink } from "./link.ts";
 
 const READ_BYTES = 4096;
@@ -34,7 +35,7 @@ class SerialLink implements Link {
   readonly #reader: Deno.FsFile;
   readonly #writer: Deno.FsFile;
   readonly #buffer = new Uint8Array(READ_BYTES);
-  readonly #closing = Promise.withResolvers<never>();
+  readonly #closing = new Interrupter();
   #isReading = false;
   #isClosing = false;
   #isClosed = false;
@@ -43,8 +44,6 @@ class SerialLink implements Link {
     this.#path = path;
     this.#reader = reader;
     this.#writer = writer;
-    // Nobody may be writing when it is closed.
-    this.#closing.promise.catch(() => {});
   }
 
   async read(): Promise<Uint8Array | undefined> {
@@ -68,13 +67,13 @@ class SerialLink implements Link {
   async write(bytes: Uint8Array): Promise<void> {
     // Flow control of the device can block a write forever.
     for (let at = 0; at < bytes.length;) {
-      at += await Promise.race([this.#writer.write(bytes.subarray(at)), this.#closing.promise]);
+      at += await this.#closing.wait(this.#writer.write(bytes.subarray(at)));
     }
   }
 
   close(): void {
     this.#isClosing = true;
-    this.#closing.reject(new Error("it is closed"));
+    this.#closing.interrupt(new Error("it is closed"));
     if (!this.#isReading) this.#closeFiles();
   }
 

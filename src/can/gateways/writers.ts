@@ -1,5 +1,5 @@
 import { formatHex, parseCanId } from "../../frame/mod.ts";
-import type { RecordingFormat } from "../recordings/mod.ts";
+import { formatSentence, type RecordingFormat } from "../recordings/mod.ts";
 
 /** Encoder of the data sent to a gateway. */
 export interface GatewayWriter {
@@ -33,6 +33,19 @@ export const GATEWAY_WRITERS: Readonly<Partial<Record<RecordingFormat, GatewayWr
     echoes: true,
     maxBytes: 8,
     write: (id, data) => line([hex(id, 8), ...Array.from(data, (byte) => hex(byte, 2))].join(" ")),
+  },
+  // Actisense's description of ShipModul's format, "NMEA 2000 Transmission": bit 15 asks to send, the lowest byte is the
+  // destination.
+  mxpgn: {
+    takes: "frames",
+    echoes: false,
+    maxBytes: 8,
+    write: (id, data) => {
+      const { prio, pgn, dst } = parseCanId(id);
+      const attributes = 0x8000 | (prio << 12) | (data.length << 8) | dst;
+      const bytes = formatHex(data.toReversed()).toUpperCase();
+      return line(formatSentence(`MXPGN,${hex(pgn, 6)},${hex(attributes, 4)},${bytes}`));
+    },
   },
   // The gateway sets the time itself.
   "n2k-ascii": {

@@ -4,37 +4,66 @@ import { type AssemblerDrops, newDrops } from "../assembly/drops.ts";
 import { RecordedMonotonic } from "./clocks.ts";
 import type { RecordedItem } from "./recording.ts";
 
+/** Reassembles the messages of a recording, bus by bus. Times and timeouts are those of the recording. */
+export class RecordingAssembler {
+  readonly #emit: (message: Message) => void;
+  readonly #drops: AssemblerDrops;
+  readonly #assemblers = new Map<number, Assembler>();
+  readonly #monotonic = new RecordedMonotonic();
+  #itemData: Uint8Array<ArrayBuffer> | undefined;
+
+  /**
+   * @param emit gets each message; the objects are not reused
+   * @param options.drops gets the counts of incomplete messages, at the end
+   */
+  constructor(emit: (message: Message) => void, { drops = newDrops() }: { drops?: AssemblerDrops } = {}) {
+    this.#emit = emit;
+    this.#drops = drops;
+  }
+
+  /** Takes the next frame, or message that the recorder has reassembled. */
+  push({ kind, bus, id, timeUs, data }: RecordedItem): void {
+    const frame: CanFrame = { id, timeUs, monoMs: this.#monotonic.at(timeUs), data, offset: 0, length: data.length };
+    if (kind === "message") return this.#emit({ ...frame, bus, pgn: pgnOfId(id) });
+    this.#itemData = data;
+    let assembler = this.#assemblers.get(bus);
+    if (!assembler) {
+      assembler = new Assembler((message) => this.#emit(this.#ownCopyOf(message)), { bus });
+      this.#assemblers.set(bus, assembler);
+    }
+    assembler.push(frame);
+  }
+
+  /** The data of an item are nobody else's; those of other messages lie in a buffer that is reused. */
+  #ownCopyOf(message: Message): Message {
+    return message.data === this.#itemData ? { ...message } : copyOf(message);
+  }
+
+  /** Ends the recording: messages that are incomplete are given up. */
+  end(): void {
+    for (const assembler of this.#assemblers.values()) {
+      assembler.expire(Infinity);
+      for (const [why, count] of Object.entries(assembler.drops)) this.#drops[why as keyof AssemblerDrops] += count;
+    }
+  }
+}
+
 /**
- * Reassembles the messages of a recording, bus by bus. Times and timeouts are those of the recording.
- * Message objects are not reused.
+ * Reassembles the messages of a recording, as {@linkcode RecordingAssembler} does.
  *
  * @param options.drops gets the counts of incomplete messages, when the messages have ended
  */
 export async function* assembleRecording(
   items: AsyncIterable<RecordedItem>,
-  { drops = newDrops() }: { drops?: AssemblerDrops } = {},
+  options: { drops?: AssemblerDrops } = {},
 ): AsyncGenerator<Message, void> {
-  const assemblers = new Map<number, Assembler>();
   const whole: Message[] = [];
-  const monotonic = new RecordedMonotonic();
-  for await (const { kind, bus, id, timeUs, data } of items) {
-    const frame: CanFrame = { id, timeUs, monoMs: monotonic.at(timeUs), data, offset: 0, length: data.length };
-    if (kind === "message") {
-      yield { ...frame, bus, pgn: pgnOfId(id) };
-      continue;
-    }
-    let assembler = assemblers.get(bus);
-    if (!assembler) {
-      assembler = new Assembler((message) => whole.push(copyOf(message)), { bus });
-      assemblers.set(bus, assembler);
-    }
-    assembler.push(frame);
+  const assembler = new RecordingAssembler((message) => whole.push(message), options);
+  for await (const item of items) {
+    assembler.push(item);
     yield* whole.splice(0);
   }
-  for (const assembler of assemblers.values()) {
-    assembler.expire(Infinity);
-    for (const [why, count] of Object.entries(assembler.drops)) drops[why as keyof AssemblerDrops] += count;
-  }
+  assembler.end();
   yield* whole;
 }
 

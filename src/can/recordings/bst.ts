@@ -1,5 +1,5 @@
 import { buildCanId, CAN_ID_MASK, formatHex, MAX_CAN_BYTES, MAX_MESSAGE_BYTES, pgnOfId } from "../../frame/mod.ts";
-import { TimerClock } from "./clocks.ts";
+import { assumedStartUs, TimerClock } from "./clocks.ts";
 import { passed, type Reading, type RecordingContext, whyNotHeader } from "./recording.ts";
 
 /** Message received by the gateway: one length byte, priority, PGN, destination, source, time, length, payload. */
@@ -51,8 +51,7 @@ export class GatewayClock {
 
   /** Time of a message whose counter has `bits` and counts units of `unitUs`. */
   at(count: number, { unitUs, bits }: { unitUs: number; bits: number }): number {
-    if (this.#nowUs === undefined) this.#context.note("times_from_start");
-    this.#nowUs ??= this.#context.startUs();
+    this.#nowUs ??= assumedStartUs(this.#context);
     const roundUs = unitUs * 2 ** bits;
     if (this.#counter?.roundUs !== roundUs) {
       this.#counter = { clock: new TimerClock(this.#nowUs, roundUs), roundUs };
@@ -133,11 +132,12 @@ export class BstReader {
   }
 }
 
-const TOLD_BYTES = 40;
+/** Bytes of a bad record in the summary. */
+const SHOWN_BYTES = 40;
 
 /** A bad reading with the beginning of the bytes in hex. */
 export function badBytes(why: string, bytes: Uint8Array): Reading {
-  return { type: "bad", why, text: formatHex(bytes.subarray(0, TOLD_BYTES)) };
+  return { type: "bad", why, text: formatHex(bytes.subarray(0, SHOWN_BYTES)) };
 }
 
 function viewOf(bytes: Uint8Array): DataView {

@@ -1,5 +1,5 @@
-import { badBytes, type BstReader } from "./bst.ts";
-import type { Reading } from "./recording.ts";
+import { badBytes, BstReader, GatewayClock } from "./bst.ts";
+import type { Reading, RecordingContext, RecordingReader } from "./recording.ts";
 
 const [STX, ETX, DLE] = [0x02, 0x03, 0x10];
 /** Longest message: 1785 bytes with header. Longer ones are dropped. */
@@ -11,18 +11,26 @@ export const MAX_BST_BYTES = 2048;
  */
 export class BstLine {
   readonly #messages: BstReader;
-  readonly #report: (reading: Reading) => void;
   readonly #message = new Collected();
   readonly #stray = new Collected();
   #isAfterDle = false;
+  #readings: Reading[] = [];
 
-  /**
-   * @param messages reads the framed messages
-   * @param report gets each reading with its last byte
-   */
-  constructor(messages: BstReader, report: (reading: Reading) => void) {
+  /** @param messages reads the framed messages */
+  constructor(messages: BstReader) {
     this.#messages = messages;
-    this.#report = report;
+  }
+
+  /** Adds a reading to those that {@linkcode BstLine.takeReadings} returns. */
+  report(reading: Reading): void {
+    this.#readings.push(reading);
+  }
+
+  /** Returns the readings since the last call. */
+  takeReadings(): Reading[] {
+    const readings = this.#readings;
+    this.#readings = [];
+    return readings;
   }
 
   /** Whether a message has begun. */
@@ -46,13 +54,13 @@ export class BstLine {
   /** Drops the message that has begun. */
   drop(why: string): void {
     this.endStray();
-    this.#report(badBytes(why, this.#message.close()));
+    this.report(badBytes(why, this.#message.close()));
   }
 
   /** Reports the bytes outside messages as one bad reading. */
   endStray(): void {
     const { total } = this.#stray;
-    if (total > 0) this.#report(badBytes(`${total} bytes outside of all records`, this.#stray.close()));
+    if (total > 0) this.report(badBytes(`${total} bytes outside of all records`, this.#stray.close()));
   }
 
   /**
@@ -63,7 +71,7 @@ export class BstLine {
   end({ isCut = false }: { isCut?: boolean } = {}): void {
     this.endStray();
     if (this.#message.isOpen) this.drop("cut off at the end");
-    else if (this.#isAfterDle || isCut) this.#report(badBytes("cut off at the end", new Uint8Array(0)));
+    else if (this.#isAfterDle || isCut) this.report(badBytes("cut off at the end", new Uint8Array(0)));
     this.#isAfterDle = false;
   }
 
@@ -81,9 +89,28 @@ export class BstLine {
   #endMessage(): void {
     if (!this.#message.isOpen) return this.drop("an end without a beginning");
     const bytes = this.#message.close();
-    if (bytes.length < 3) this.#report(badBytes("too short", bytes));
-    else if (bytes.reduce((sum, byte) => sum + byte, 0) % 256 !== 0) this.#report(badBytes("wrong checksum", bytes));
-    else this.#report(this.#messages.read(bytes.subarray(0, -1)));
+    if (bytes.length < 3) this.report(badBytes("too short", bytes));
+    else if (bytes.reduce((sum, byte) => sum + byte, 0) % 256 !== 0) this.report(badBytes("wrong checksum", bytes));
+    else this.report(this.#messages.read(bytes.subarray(0, -1)));
+  }
+}
+
+/** Reads the serial line of an Actisense gateway (NGT-1, W2K-1, NGX-1), without the records of a log. */
+export class ActisenseReader implements RecordingReader {
+  readonly #line: BstLine;
+
+  constructor(context: RecordingContext) {
+    this.#line = new BstLine(new BstReader(context, new GatewayClock(context)));
+  }
+
+  push(chunk: Uint8Array): Iterable<Reading> {
+    for (const byte of chunk) this.#line.push(byte);
+    return this.#line.takeReadings();
+  }
+
+  end(): Iterable<Reading> {
+    this.#line.end();
+    return this.#line.takeReadings();
   }
 }
 

@@ -1,5 +1,5 @@
 import { CAN_ID_MASK, MAX_CAN_BYTES, readHex } from "../../frame/mod.ts";
-import { readDate, readFraction, TimerClock } from "./clocks.ts";
+import { AssumedClock, assumedStartUs, readDate, readFraction, TimerClock } from "./clocks.ts";
 import { bad, type LineReader, passed, type Reading, type RecordingContext } from "./recording.ts";
 
 /** `(1502984866.421964) slcan0 09F112CC#FF725AFF7FFF7FFD`, optionally followed by the direction `R` or `T`. */
@@ -19,8 +19,6 @@ const EXTENDED_DIGITS = 8;
 const ERROR_FLAG = 0x20000000;
 /** Earlier times (before 1973) count from the first frame. */
 const MIN_DATE_SECONDS = 1e8;
-/** Interval of frames without times: about the shortest possible one. */
-const ASSUMED_STEP_US = 1000;
 
 /** Bus and time of a frame, as far as the line has them. */
 interface Origin {
@@ -31,11 +29,12 @@ interface Origin {
 /** Reads the output of candump in any of its forms. */
 export class CandumpReader implements LineReader {
   readonly #context: RecordingContext;
-  #assumedUs: number | undefined;
+  readonly #assumed: AssumedClock;
   #timer: TimerClock | undefined;
 
   constructor(context: RecordingContext) {
     this.#context = context;
+    this.#assumed = new AssumedClock(context);
   }
 
   /** Whether a line is of this format. */
@@ -67,7 +66,7 @@ export class CandumpReader implements LineReader {
     if (length.length > 1 || /remote request|ERRORFRAME/.test(rest)) return passed("foreign_frame");
     const pairs = /^((?:[0-9A-F]{2}\s*)*)(?:'.*')?$/i.exec(rest)?.[1];
     const data = pairs?.replaceAll(/\s+/g, "");
-    if (data?.length !== 2 * Number(length)) return bad(`not the ${length} bytes that are told`);
+    if (data?.length !== 2 * Number(length)) return bad(`not ${length} bytes as the line says`);
     return this.#frame(id, { time, name, data });
   }
 
@@ -80,24 +79,19 @@ export class CandumpReader implements LineReader {
     const data = readHex(hex);
     if (!data || data.length > MAX_CAN_BYTES) return bad("not up to 8 bytes in hex");
     const timeUs = this.#time(time);
-    if (timeUs === undefined) return bad("no time that can be");
+    if (timeUs === undefined) return bad("invalid time");
     const bus = name === undefined ? 0 : this.#context.bus(name);
-    if (bus === undefined) return bad("one bus too many");
+    if (bus === undefined) return bad("too many buses");
     return { type: "item", item: { kind: "frame", bus, id, timeUs, data } };
   }
 
   #time(text: string | undefined): number | undefined {
-    if (text === undefined) {
-      this.#context.note("times_assumed");
-      this.#assumedUs = this.#assumedUs === undefined ? this.#context.startUs() : this.#assumedUs + ASSUMED_STEP_US;
-      return this.#assumedUs;
-    }
+    if (text === undefined) return this.#assumed.next();
     const [, seconds, fraction = ""] = SECONDS.exec(text) ?? [];
     if (seconds === undefined) return readDate(text);
     const us = Number(seconds) * 1e6 + readFraction(fraction);
     if (Number(seconds) >= MIN_DATE_SECONDS) return Number.isSafeInteger(us) ? us : undefined;
-    this.#context.note("times_from_start");
-    this.#timer ??= new TimerClock(this.#context.startUs(), Infinity);
+    this.#timer ??= new TimerClock(assumedStartUs(this.#context), Infinity);
     return this.#timer.at(us);
   }
 }

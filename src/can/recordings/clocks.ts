@@ -1,3 +1,5 @@
+import type { RecordingContext } from "./recording.ts";
+
 const DAY_US = 24 * 3600 * 1e6;
 /** Largest step back that counts as out of order: recorders with several inputs write times slightly out of order. */
 const MAX_DISORDER_US = 60e6;
@@ -34,17 +36,31 @@ export class WrappingClock {
   }
 }
 
-/** Clock for times of day, starting on the day of `startUs`. */
-export function dayClock(startUs: number): WrappingClock {
-  return new WrappingClock({ originUs: Math.floor(startUs / DAY_US) * DAY_US, roundUs: DAY_US });
+/** Clock for times of day without a date, from the day of the recording's start on. */
+export class DayClock {
+  readonly #context: RecordingContext;
+  #clock: WrappingClock | undefined;
+
+  constructor(context: RecordingContext) {
+    this.#context = context;
+  }
+
+  /** Time of hours, minutes, seconds and decimals of a second, all in digits; undefined when it is no time of day. */
+  at([hours = "", minutes = "", seconds = "", fraction = ""]: readonly string[]): number | undefined {
+    if (Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 59) return undefined;
+    this.#clock ??= new WrappingClock({
+      originUs: Math.floor(this.#context.startUs() / DAY_US) * DAY_US,
+      roundUs: DAY_US,
+    });
+    const wholeSeconds = (Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds);
+    return this.#clock.at(wholeSeconds * 1e6 + readFraction(fraction));
+  }
 }
 
-/** Microseconds since midnight of a time of day in digits; undefined when invalid. */
-export function readTimeOfDay(
-  { hours, minutes, seconds, fraction }: Record<"hours" | "minutes" | "seconds" | "fraction", string>,
-): number | undefined {
-  if (Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 59) return undefined;
-  return ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1e6 + readFraction(fraction);
+/** Start of times that count from an unknown one: that of the recording, with a note. */
+export function assumedStartUs(context: RecordingContext): number {
+  context.note("times_from_start");
+  return context.startUs();
 }
 
 /** Clock of a counter whose first value means `startUs`. */
@@ -61,6 +77,26 @@ export class TimerClock {
   at(us: number): number {
     this.#clock ??= new WrappingClock({ originUs: this.#startUs - us, roundUs: this.#roundUs });
     return this.#clock.at(us);
+  }
+}
+
+/** Interval of frames without times: about the shortest possible one. */
+const ASSUMED_STEP_US = 1000;
+
+/** Times of frames that have none: from the recording's start, a millisecond apart. */
+export class AssumedClock {
+  readonly #context: RecordingContext;
+  #lastUs: number | undefined;
+
+  constructor(context: RecordingContext) {
+    this.#context = context;
+  }
+
+  /** Time of the next frame. */
+  next(): number {
+    this.#context.note("times_assumed");
+    this.#lastUs = this.#lastUs === undefined ? this.#context.startUs() : this.#lastUs + ASSUMED_STEP_US;
+    return this.#lastUs;
   }
 }
 

@@ -1,8 +1,8 @@
-import { buildCanId, MAX_CAN_BYTES, MAX_FAST_PACKET_BYTES, MAX_MESSAGE_BYTES, MAX_PGN } from "../../frame/mod.ts";
+import { MAX_CAN_BYTES, MAX_FAST_PACKET_BYTES } from "../../frame/mod.ts";
 import { isFastPacket } from "../../pgn/mod.ts";
 import { FAST_FIRST_BYTES } from "../assembly/fast_packet.ts";
 import { readDate } from "./clocks.ts";
-import { bad, type LineReader, passed, type Reading, type RecordedItem, whyNotHeader } from "./recording.ts";
+import { bad, type LineReader, messageOf, passed, type Reading, type RecordedItem } from "./recording.ts";
 
 /** `2021-01-27T23:33:50.468Z,7,262400,0,255,15,12,01`: time, priority, PGN, source, destination, length, bytes. */
 const LINE = /^([^,]+),(\d{1,3}),(\d{1,8}),(\d{1,5}),(\d{1,5}),(\d{1,4})((?:,[0-9A-F]{1,2})*)$/i;
@@ -32,16 +32,13 @@ export class CsvReader implements LineReader {
     const match = LINE.exec(line);
     if (!match) return bad("not a line of CSV");
     const timeUs = readDate(match[1] ?? "");
-    if (timeUs === undefined) return bad("no date that can be");
+    if (timeUs === undefined) return bad("invalid date");
     const [prio = 0, pgn = 0, src = 0, dst = 0, length = 0] = match.slice(2, 7).map(Number);
     const data = Uint8Array.from((match[7] ?? "").split(",").slice(1), (byte) => parseInt(byte, 16));
-    if (data.length !== length) return bad(`${data.length} bytes, not the ${length} that are told`);
-    if (length > MAX_MESSAGE_BYTES) return bad("longer than any message");
-    if (pgn > MAX_PGN) return passed("vendor_pgn");
-    const why = whyNotHeader({ prio, pgn, src, dst });
-    if (why !== undefined) return bad(why);
-    const kind = this.#kind(pgn * 256 + src, { pgn, data });
-    return { type: "item", item: { kind, bus: 0, id: buildCanId({ prio, pgn, src, dst }), timeUs, data } };
+    if (data.length !== length) return bad(`${data.length} bytes, not ${length} as the line says`);
+    const reading = messageOf({ prio, pgn, src, dst }, { data, time: () => timeUs });
+    if (reading.type === "item") reading.item.kind = this.#kind(pgn * 256 + src, { pgn, data });
+    return reading;
   }
 
   #kind(sender: number, { pgn, data }: { pgn: number; data: Uint8Array }): RecordedItem["kind"] {

@@ -1,5 +1,6 @@
 import { badBytes, BstReader, GatewayClock } from "./bst.ts";
 import { BstLine, Collected, MAX_BST_BYTES } from "./bst_line.ts";
+import { assumedStartUs } from "./clocks.ts";
 import { passed, type Reading, type RecordingContext, type RecordingReader } from "./recording.ts";
 
 const [SOH, LF, ESC] = [0x01, 0x0a, 0x1b];
@@ -31,7 +32,6 @@ export class EblReader implements RecordingReader {
   readonly #messages: BstReader;
   readonly #record = new Collected();
   readonly #line: BstLine;
-  #readings: Reading[] = [];
   #isAfterEsc = false;
   #originUs: number | undefined;
 
@@ -39,7 +39,7 @@ export class EblReader implements RecordingReader {
     this.#context = context;
     this.#clock = new GatewayClock(context);
     this.#messages = new BstReader(context, this.#clock);
-    this.#line = new BstLine(this.#messages, (reading) => this.#addReading(reading));
+    this.#line = new BstLine(this.#messages);
   }
 
   push(chunk: Uint8Array): Iterable<Reading> {
@@ -53,7 +53,7 @@ export class EblReader implements RecordingReader {
       } else if (byte === ESC) this.#isAfterEsc = true;
       else this.#data(byte);
     }
-    return this.#takeReadings();
+    return this.#line.takeReadings();
   }
 
   end(): Iterable<Reading> {
@@ -62,17 +62,7 @@ export class EblReader implements RecordingReader {
     if (this.#record.isOpen) this.#dropRecord("cut off at the end");
     this.#line.end({ isCut: this.#isAfterEsc && !isOpen });
     this.#isAfterEsc = false;
-    return this.#takeReadings();
-  }
-
-  #addReading(reading: Reading): void {
-    this.#readings.push(reading);
-  }
-
-  #takeReadings(): Reading[] {
-    const readings = this.#readings;
-    this.#readings = [];
-    return readings;
+    return this.#line.takeReadings();
   }
 
   /** Processes a byte of a record, or of the serial line outside records. */
@@ -94,15 +84,15 @@ export class EblReader implements RecordingReader {
 
   #dropRecord(why: string): void {
     this.#line.endStray();
-    this.#addReading(badBytes(why, this.#record.close()));
+    this.#line.report(badBytes(why, this.#record.close()));
   }
 
   #endRecord(): void {
     if (!this.#record.isOpen) return this.#dropRecord("an end without a beginning");
     const bytes = this.#record.close();
-    if (bytes[0] === TIME_RECORD) this.#addReading(this.#time(bytes));
-    else if (bytes[0] === MESSAGE_RECORD) this.#addReading(this.#messages.read(bytes.subarray(1)));
-    else this.#addReading(bytes.length > 0 ? passed("status") : badBytes("empty", bytes));
+    if (bytes[0] === TIME_RECORD) this.#line.report(this.#time(bytes));
+    else if (bytes[0] === MESSAGE_RECORD) this.#line.report(this.#messages.read(bytes.subarray(1)));
+    else this.#line.report(bytes.length > 0 ? passed("status") : badBytes("empty", bytes));
   }
 
   #time(bytes: Uint8Array): Reading {
@@ -111,10 +101,7 @@ export class EblReader implements RecordingReader {
     const hasDate = ticks >= YEAR_1970;
     const us = Number((hasDate ? ticks - YEAR_1970 : ticks) / 10n);
     if (!Number.isSafeInteger(us)) return badBytes("invalid time", bytes);
-    if (!hasDate) {
-      this.#context.note("times_from_start");
-      this.#originUs ??= this.#context.startUs() - us;
-    }
+    if (!hasDate) this.#originUs ??= assumedStartUs(this.#context) - us;
     this.#clock.set(hasDate ? us : us + (this.#originUs ?? 0));
     return passed("status");
   }

@@ -1,6 +1,5 @@
-import { buildCanId, MAX_MESSAGE_BYTES, MAX_PGN } from "../../frame/mod.ts";
-import { TimerClock } from "./clocks.ts";
-import { bad, type LineReader, passed, type Reading, type RecordingContext, whyNotHeader } from "./recording.ts";
+import { assumedStartUs, TimerClock } from "./clocks.ts";
+import { bad, type LineReader, messageOf, passed, type Reading, type RecordingContext } from "./recording.ts";
 
 /** `!PDGY,129039,4,43,255,481.706,ErZc`: PGN, priority, source, destination, timer, payload in base64. */
 const RECEIVED = /^!PDGY,(\d{1,8}),(\d{1,3}),(\d{1,3}),(\d{1,3}),(\d{1,6})(?:\.(\d{1,3}))?,([A-Z0-9+/]*={0,2})$/i;
@@ -33,20 +32,15 @@ export class IkonvertReader implements LineReader {
     if (!match) return bad("not a sentence");
     const [pgn = 0, prio = 0, src = 0, dst = 0, whole = 0] = match.slice(1, 6).map(Number);
     const data = fromBase64(match[7] ?? "");
-    if (!data?.length || data.length > MAX_MESSAGE_BYTES) return bad("invalid base64 payload");
-    if (pgn > MAX_PGN) return passed("vendor_pgn");
-    const why = whyNotHeader({ prio, pgn, src, dst });
-    if (why !== undefined) return bad(why);
+    if (data?.length === 0) return bad("no payload");
     // After the point are milliseconds, not a fraction: 481.997 is followed by 482.36, 482.37 and 482.117.
     const ms = match[6] === undefined ? whole : whole * 1000 + Number(match[6]);
-    this.#clock ??= this.#start();
-    const timeUs = this.#clock.at(ms * 1000);
-    return { type: "item", item: { kind: "message", bus: 0, id: buildCanId({ prio, pgn, src, dst }), timeUs, data } };
+    return messageOf({ prio, pgn, src, dst }, { data, time: () => this.#time(ms) });
   }
 
-  #start(): TimerClock {
-    this.#context.note("times_from_start");
-    return new TimerClock(this.#context.startUs(), ROUND_US);
+  #time(ms: number): number {
+    this.#clock ??= new TimerClock(assumedStartUs(this.#context), ROUND_US);
+    return this.#clock.at(ms * 1000);
   }
 }
 

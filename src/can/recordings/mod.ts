@@ -6,12 +6,11 @@
  */
 export * from "./assemble.ts";
 export { RecordedMonotonic } from "./clocks.ts";
-export * from "./detect.ts";
+export { detectFormat } from "./detect.ts";
 export * from "./piece_reader.ts";
-export * from "./read.ts";
 export {
   type BadLine,
-  MAX_TOLD_BAD,
+  MAX_LISTED_BAD,
   newRecordingSummary,
   type PassedOver,
   type RecordedItem,
@@ -22,3 +21,4 @@ export {
   type RecordingNote,
   type RecordingSummary,
 } from "./recording.ts";
+export { formatSentence } from "./text.ts";

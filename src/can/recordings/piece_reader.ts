@@ -1,12 +1,6 @@
-import { ActisenseReader } from "./actisense.ts";
-import { CandumpReader } from "./candump.ts";
-import { CsvReader } from "./csv.ts";
-import { detectFormat } from "./detect.ts";
-import { EblReader } from "./ebl.ts";
-import { IkonvertReader } from "./ikonvert.ts";
-import { N2kAsciiReader } from "./n2k_ascii.ts";
+import { createReader, detectFormat } from "./detect.ts";
 import {
-  MAX_TOLD_BAD,
+  MAX_LISTED_BAD,
   newRecordingSummary,
   type Reading,
   type RecordedItem,
@@ -16,8 +10,6 @@ import {
   type RecordingReader,
   type RecordingSummary,
 } from "./recording.ts";
-import { TextReader } from "./text.ts";
-import { YdwgReader } from "./ydwg.ts";
 
 /** Bytes for the detection of the format; the larger number when the first is not enough. */
 const HEAD_BYTES = [4096, 65536];
@@ -44,16 +36,6 @@ export interface ReadRecordingOptions {
   summary?: RecordingSummary;
 }
 
-const READERS: Readonly<Record<RecordingFormat, (context: RecordingContext) => RecordingReader>> = {
-  candump: (context) => new TextReader(new CandumpReader(context)),
-  ydwg: (context) => new TextReader(new YdwgReader(context)),
-  csv: () => new TextReader(new CsvReader()),
-  ebl: (context) => new EblReader(context),
-  ikonvert: (context) => new TextReader(new IkonvertReader(context)),
-  "n2k-ascii": (context) => new TextReader(new N2kAsciiReader(context)),
-  actisense: (context) => new ActisenseReader(context),
-};
-
 /**
  * Reads a recording, or the data of a gateway, in pieces of any size, with one line in memory. Unreadable lines are counted
  * and listed in the summary; reading continues after them.
@@ -71,7 +53,7 @@ export class PieceReader {
     this.summary = summary;
     this.#isLive = isLive;
     this.#context = contextOf(summary, startTime);
-    this.#reader = format && READERS[format](this.#context);
+    this.#reader = format && createReader(format, this.#context);
     summary.format = format;
   }
 
@@ -103,9 +85,24 @@ export class PieceReader {
 
   #begin(format: RecordingFormat): Iterable<RecordedItem> {
     this.summary.format = format;
-    this.#reader = READERS[format](this.#context);
+    this.#reader = createReader(format, this.#context);
     return itemsOf(this.#reader.push(this.#head.take()), this.summary);
   }
+}
+
+/**
+ * Reads a recording in pieces of any size, with one line in memory. Unreadable lines are counted and listed in the
+ * summary; reading continues after them.
+ *
+ * @throws {RecordingError} the format is not given and not detected, or `startTime` is invalid
+ */
+export async function* readRecording(
+  chunks: AsyncIterable<Uint8Array>,
+  options: ReadRecordingOptions = {},
+): AsyncGenerator<RecordedItem, void> {
+  const reader = new PieceReader(options);
+  for await (const chunk of chunks) yield* reader.push(chunk);
+  yield* reader.end();
 }
 
 function contextOf(summary: RecordingSummary, startTime: Date | undefined): RecordingContext {
@@ -141,7 +138,7 @@ function* itemsOf(readings: Iterable<Reading>, summary: RecordingSummary): Itera
         break;
       case "bad":
         summary.bad++;
-        if (summary.firstBad.length >= MAX_TOLD_BAD) break;
+        if (summary.firstBad.length >= MAX_LISTED_BAD) break;
         summary.firstBad.push({ line: summary.lines, why: reading.why, text: reading.text ?? "" });
     }
   }

@@ -1,16 +1,25 @@
-import { type CanHeader, isAddressed, MAX_PGN } from "../../frame/mod.ts";
+import { buildCanId, type CanHeader, isAddressed, MAX_MESSAGE_BYTES, MAX_PGN } from "../../frame/mod.ts";
 
 /**
  * Formats of recordings: `candump` (log, screen and old), `ydwg` (RAW of Yacht Devices' gateways), `csv` (Actisense's and
  * canboat's, frames and complete messages), `ebl` (Actisense's binary log), `ikonvert` (Digital Yacht's sentences),
- * `n2k-ascii` (Actisense's and others' lines), `actisense` (the serial line of Actisense's gateways).
+ * `n2k-ascii` (Actisense's and others' lines), `actisense` (the serial line of Actisense's gateways), `mxpgn` (ShipModul's
+ * sentences), `pcdin` (SeaSmart.Net sentences).
  */
-export type RecordingFormat = "candump" | "ydwg" | "csv" | "ebl" | "ikonvert" | "n2k-ascii" | "actisense";
+export const RECORDING_FORMATS = [
+  "candump",
+  "ydwg",
+  "csv",
+  "ebl",
+  "ikonvert",
+  "n2k-ascii",
+  "actisense",
+  "mxpgn",
+  "pcdin",
+] as const;
 
-/** All formats. */
-export const RECORDING_FORMATS: readonly RecordingFormat[] = [
-  ...["candump", "ydwg", "csv", "ebl", "ikonvert", "n2k-ascii", "actisense"] as const,
-];
+/** One of {@linkcode RECORDING_FORMATS}. */
+export type RecordingFormat = typeof RECORDING_FORMATS[number];
 
 /** A recorded frame or message. Objects are not reused. */
 export interface RecordedItem {
@@ -33,21 +42,27 @@ export interface PassedOver {
   status: number;
   /** PGNs from 0x40000, with which gateways report about themselves; they are not on the bus. */
   vendor_pgn: number;
-  /** Frames that are not NMEA 2000: 11-bit identifiers, remote and error frames, CAN FD. */
+  /** Frames that are not NMEA 2000: 11-bit identifiers, remote and error frames, CAN FD; sentences of NMEA 0183. */
   foreign_frame: number;
   /** Commands to the gateway: they have no source, and it is unknown whether they were sent. */
   to_gateway: number;
 }
 
 /** An assumption about information that is missing in a recording. */
-export type RecordingNote = "date_assumed" | "times_assumed" | "times_from_start" | "addresses_exchanged";
+export type RecordingNote =
+  | "date_assumed"
+  | "times_assumed"
+  | "times_from_start"
+  | "addresses_exchanged"
+  | "header_assumed";
 
 /** Texts of the notes. */
 export const RECORDING_NOTES: Readonly<Record<RecordingNote, string>> = {
   date_assumed: "the recording has no dates and none was given: it begins on 1970-01-01",
   times_assumed: "frames have no times: they are a millisecond apart",
-  times_from_start: "times count from a start that is not told: the first is the given start",
+  times_from_start: "times count from an unknown start: the first is the given start",
   addresses_exchanged: "broadcasts come from address 255 and go to a device: source and destination are exchanged",
+  header_assumed: "messages have no priority and no destination: all have priority 6 and go to all",
 };
 
 /** A line that could not be read. */
@@ -74,7 +89,7 @@ export interface RecordingSummary {
   passedOver: PassedOver;
   /** Lines that could not be read. */
   bad: number;
-  /** The first bad lines, up to {@linkcode MAX_TOLD_BAD}. */
+  /** The first bad lines, up to {@linkcode MAX_LISTED_BAD}. */
   firstBad: BadLine[];
   /** Names of the buses by index, in formats that have them. */
   buses: string[];
@@ -83,7 +98,7 @@ export interface RecordingSummary {
 }
 
 /** Bad lines that are listed in a summary. */
-export const MAX_TOLD_BAD = 20;
+export const MAX_LISTED_BAD = 20;
 
 /** Creates an empty summary. */
 export function newRecordingSummary(): RecordingSummary {
@@ -138,6 +153,25 @@ export function bad(why: string): Reading {
 
 export function passed(why: keyof PassedOver): Reading {
   return { type: "passed", why };
+}
+
+/**
+ * The complete message of a line without a bus, or why it has none.
+ *
+ * @param options.data undefined when it cannot be read
+ * @param options.time called for valid lines only; undefined when the time is invalid
+ */
+export function messageOf(
+  header: CanHeader,
+  { data, time }: { data: Uint8Array<ArrayBuffer> | undefined; time: () => number | undefined },
+): Reading {
+  if (!data || data.length > MAX_MESSAGE_BYTES) return bad("payload invalid or longer than any message");
+  if (header.pgn > MAX_PGN) return passed("vendor_pgn");
+  const why = whyNotHeader(header);
+  if (why !== undefined) return bad(why);
+  const timeUs = time();
+  if (timeUs === undefined) return bad("invalid time");
+  return { type: "item", item: { kind: "message", bus: 0, id: buildCanId(header), timeUs, data } };
 }
 
 /** Why a header is invalid on a bus; undefined when it is valid. */

@@ -1,4 +1,4 @@
-import { bad, type LineReader, type Reading, type RecordingReader } from "./recording.ts";
+import { bad, type LineReader, passed, type Reading, type RecordingReader } from "./recording.ts";
 
 /** Longest line, characters; the longest message in hex has 5355. Longer lines are counted as bad. */
 export const MAX_LINE: number = 16 * 1024;
@@ -32,4 +32,28 @@ export class TextReader implements RecordingReader {
     const reading = isLong ? bad(`more than ${MAX_LINE} characters`) : this.#reader.read(line.trim());
     return reading.type === "bad" ? { ...reading, text: line.trim().slice(0, SHOWN_CHARACTERS) } : reading;
   }
+}
+
+/** A sentence of NMEA 0183 with its checksum, optionally after a tag block. */
+const SENTENCE = /^(?:\\[^\\]*\\)?[$!]([^$!*]+)\*([0-9A-F]{2})$/i;
+
+/** The text of an NMEA 0183 sentence `$NAME,` up to its checksum, or the result of reading any other line. */
+export function readSentence(line: string, name: string): string | Reading {
+  if (line === "" || line.startsWith("#")) return passed("comment");
+  const [, text, digits = ""] = SENTENCE.exec(line) ?? [];
+  if (text === undefined || checksumOf(text) !== parseInt(digits, 16)) {
+    return bad("not a sentence with a valid checksum");
+  }
+  return text.startsWith(`${name},`) ? text : passed("foreign_frame");
+}
+
+/** The NMEA 0183 sentence `$text*checksum`. */
+export function formatSentence(text: string): string {
+  return `$${text}*${checksumOf(text).toString(16).toUpperCase().padStart(2, "0")}`;
+}
+
+function checksumOf(text: string): number {
+  let sum = 0;
+  for (let i = 0; i < text.length; i++) sum ^= text.charCodeAt(i);
+  return sum;
 }

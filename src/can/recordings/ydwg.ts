@@ -1,5 +1,5 @@
 import { CAN_ID_MASK, MAX_CAN_BYTES, readHex } from "../../frame/mod.ts";
-import { dayClock, readTimeOfDay, type WrappingClock } from "./clocks.ts";
+import { DayClock } from "./clocks.ts";
 import { bad, type LineReader, passed, type Reading, type RecordingContext } from "./recording.ts";
 
 /** `00:29:58.617 R 0DFF180D A2 8C 50 C0 FF FF FF FF`; T is a frame that the gateway sent, which the bus carried too. */
@@ -7,11 +7,10 @@ const LINE = /^(\d\d):(\d\d):(\d\d)\.(\d{1,6}) [RT] ([0-9A-F]{8})((?: [0-9A-F]{2
 
 /** Lines of RAW mode of Yacht Devices' gateways: times of day without a date. */
 export class YdwgReader implements LineReader {
-  readonly #context: RecordingContext;
-  #clock: WrappingClock | undefined;
+  readonly #clock: DayClock;
 
   constructor(context: RecordingContext) {
-    this.#context = context;
+    this.#clock = new DayClock(context);
   }
 
   /** Whether a line is of this format. */
@@ -23,15 +22,13 @@ export class YdwgReader implements LineReader {
     if (line === "" || line.startsWith("#")) return passed("comment");
     const match = LINE.exec(line);
     if (!match) return bad("not a line of RAW mode");
-    const [, hours = "", minutes = "", seconds = "", fraction = "", digits = "", hex = ""] = match;
-    const sinceMidnightUs = readTimeOfDay({ hours, minutes, seconds, fraction });
-    if (sinceMidnightUs === undefined) return bad("no time of day");
+    const [, , , , , digits = "", hex = ""] = match;
     const id = parseInt(digits, 16);
     if (id > CAN_ID_MASK) return bad("identifier with more than 29 bits");
     const data = readHex(hex.replaceAll(" ", ""));
     if (!data || data.length > MAX_CAN_BYTES) return bad("not up to 8 bytes in hex");
-    this.#clock ??= dayClock(this.#context.startUs());
-    const timeUs = this.#clock.at(sinceMidnightUs);
+    const timeUs = this.#clock.at(match.slice(1, 5));
+    if (timeUs === undefined) return bad("no time of day");
     return { type: "item", item: { kind: "frame", bus: 0, id, timeUs, data } };
   }
 }

@@ -6,7 +6,7 @@ import { CAN_ID_MASK, type CanFrame, MAX_CAN_BYTES } from "../../frame/mod.ts";
 import { type BusCounters, BusError, type BusSink, type BusState, type CanBus, newCounters } from "../bus.ts";
 import { BusStatus } from "../bus_status.ts";
 import { controllerAfter } from "./error_frame.ts";
-import { INTERFACE_LOOK_MS, InterfaceDrops, type InterfaceStatus, readInterface } from "./interface_watch.ts";
+import { INTERFACE_POLL_MS, InterfaceDrops, type InterfaceStatus, readInterface } from "./interface_watch.ts";
 import { ReceiveTime } from "./receive_time.ts";
 import { BUSY, type SendLimits, type SendOutcome, SendQueue, SENT } from "../send_queue.ts";
 
@@ -20,9 +20,9 @@ const PACKAGE = "socketcan";
 const INSTALL_COMMAND = "npm install -g socketcan@4.3.1";
 const GLOBAL_FOLDERS = ["/usr/local/lib/node_modules", "/usr/lib/node_modules"];
 /** A filter that rejects every frame: the inverse of one that accepts every frame. */
-const HEAR_NOTHING = [{ id: 0, mask: 0, invert: true }];
+const REJECT_ALL = [{ id: 0, mask: 0, invert: true }];
 /** Polls in which a channel of a deleted interface may stop by itself before it is stopped. */
-const LOOKS_TO_STOP = 4;
+const POLLS_TO_STOP = 4;
 
 /** The part of the package's API that is used. */
 interface AddonMessage {
@@ -51,7 +51,7 @@ interface Addon {
 class Reader {
   readonly channel: Channel;
   isStopped = false;
-  looksToStop = LOOKS_TO_STOP;
+  pollsToStop = POLLS_TO_STOP;
 
   constructor(channel: Channel) {
     this.channel = channel;
@@ -140,7 +140,7 @@ export class SocketCanAddonBus implements CanBus {
     Object.assign(this.#counters, newCounters());
     this.#drops = new InterfaceDrops(this.name, { clock: this.#clock });
     this.#begin();
-    this.#timer = setInterval(() => this.#guard(() => this.#poll()), INTERFACE_LOOK_MS);
+    this.#timer = setInterval(() => this.#guard(() => this.#poll()), INTERFACE_POLL_MS);
     return Promise.resolve();
   }
 
@@ -163,7 +163,7 @@ export class SocketCanAddonBus implements CanBus {
 
   #openChannels(addon: Addon, seen: InterfaceStatus): Channels {
     const sender = openChannel(addon, this.name);
-    sender.setRxFilters(HEAR_NOTHING);
+    sender.setRxFilters(REJECT_ALL);
     sender.setErrorFilters(0);
     const reader = new Reader(openChannel(addon, this.name));
     reader.channel.addListener("onMessage", (message) => {
@@ -221,7 +221,7 @@ export class SocketCanAddonBus implements CanBus {
   #poll(): void {
     this.#counters.interfaceDropped = this.#drops.total();
     this.#dying = this.#dying.filter((reader) => !reader.isStopped);
-    for (const reader of this.#dying) if (--reader.looksToStop <= 0) reader.stop();
+    for (const reader of this.#dying) if (--reader.pollsToStop <= 0) reader.stop();
     const seen = readInterface(this.name);
     if (seen.type === "missing") return this.#interfaceLost("no such interface");
     const index = this.#channels?.index;
@@ -258,7 +258,6 @@ export class SocketCanAddonBus implements CanBus {
 
   #trySend(id: number, data: Uint8Array): SendOutcome {
     if (!this.#channels) return { type: "failed", message: `it is ${this.#status.state.type}` };
-    if (data.length > MAX_CAN_BYTES) return { type: "failed", message: `${data.length} bytes are more than 8` };
     try {
       const sent = this.#channels.sender.send({ id: id & CAN_ID_MASK, ext: true, data: Buffer.from(data) });
       if (sent >= 0) return SENT;

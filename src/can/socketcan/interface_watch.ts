@@ -10,7 +10,7 @@ export type InterfaceStatus =
   | { type: "unknown" };
 
 /** Polling interval of the interface. Recovery within 2 s is promised; this allows several polls. */
-export const INTERFACE_LOOK_MS = 250;
+export const INTERFACE_POLL_MS = 250;
 
 const SYSFS_NETWORK = "/sys/class/net";
 /** linux/if.h: the interface is switched on. */

@@ -3,7 +3,7 @@ import { CAN_ID_MASK, type CanFrame, MAX_CAN_BYTES } from "../../frame/mod.ts";
 import { type BusCounters, BusError, type BusSink, type BusState, type CanBus, newCounters } from "../bus.ts";
 import { BusStatus } from "../bus_status.ts";
 import { CAN_EFF_FLAG, CAN_ERR_FLAG, CAN_RTR_FLAG, controllerAfter } from "./error_frame.ts";
-import { INTERFACE_LOOK_MS, InterfaceDrops, type InterfaceStatus, readInterface } from "./interface_watch.ts";
+import { INTERFACE_POLL_MS, InterfaceDrops, type InterfaceStatus, readInterface } from "./interface_watch.ts";
 import { EAGAIN, EINTR, ENETDOWN, ENOBUFS, type Libc, POLLERR, POLLHUP, POLLNVAL, reasonOf } from "./libc.ts";
 import { ReceiveTime } from "./receive_time.ts";
 import { BUSY, type SendLimits, type SendOutcome, SendQueue, SENT } from "../send_queue.ts";
@@ -60,7 +60,7 @@ export class SocketCanBus implements CanBus {
   #lost: string | undefined;
   /** The last value of the socket's drop counter, u32. */
   #socketDrops = 0;
-  #lookedAtMs = -Infinity;
+  #polledAtMs = -Infinity;
 
   /**
    * @param name the interface, for example `can0`
@@ -102,7 +102,7 @@ export class SocketCanBus implements CanBus {
     this.#batch = new SocketCanBatch(BATCH_FRAMES);
     Object.assign(this.#counters, newCounters());
     this.#drops = new InterfaceDrops(this.name, { clock: this.#clock });
-    this.#lookedAtMs = -Infinity;
+    this.#polledAtMs = -Infinity;
     if (this.#opened.socket) this.#begin(this.#opened.socket);
     this.#running = this.#run(this.#opened);
     return Promise.resolve();
@@ -163,7 +163,7 @@ export class SocketCanBus implements CanBus {
       } catch (error) {
         if (this.#opened !== opened) return;
         this.#status.failed(error);
-        await pause(INTERFACE_LOOK_MS);
+        await pause(INTERFACE_POLL_MS);
       }
     }
   }
@@ -171,13 +171,13 @@ export class SocketCanBus implements CanBus {
   /** Waits for an event and handles it. */
   async #round(opened: Opened): Promise<void> {
     // A dead socket is read without delay until it is empty, and then closed.
-    const events = await opened.waiter.wait(opened.socket, this.#lost === undefined ? INTERFACE_LOOK_MS : 0);
+    const events = await opened.waiter.wait(opened.socket, this.#lost === undefined ? INTERFACE_POLL_MS : 0);
     if (this.#opened !== opened) return;
     if (opened.socket) this.#serve(opened, opened.socket, events);
     if (this.#opened !== opened) return;
     const nowMs = this.#clock.monoMs();
-    if (events !== 0 && nowMs - this.#lookedAtMs < INTERFACE_LOOK_MS) return;
-    this.#lookedAtMs = nowMs;
+    if (events !== 0 && nowMs - this.#polledAtMs < INTERFACE_POLL_MS) return;
+    this.#polledAtMs = nowMs;
     this.#poll(opened);
   }
 
@@ -305,7 +305,6 @@ export class SocketCanBus implements CanBus {
   #trySend(id: number, data: Uint8Array): SendOutcome {
     const opened = this.#opened;
     if (!opened?.socket) return { type: "failed", message: `it is ${this.#status.state.type}` };
-    if (data.length > MAX_CAN_BYTES) return { type: "failed", message: `${data.length} bytes are more than 8` };
     const errno = opened.socket.send(((id & CAN_ID_MASK) | CAN_EFF_FLAG) >>> 0, data);
     if (errno === 0) return SENT;
     if (errno === EAGAIN || errno === ENOBUFS || errno === EINTR) return BUSY;

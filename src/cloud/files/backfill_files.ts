@@ -7,60 +7,57 @@ import {
   parseFileName,
   type WrittenBlock,
 } from "../../journal/mod.ts";
-import { type CheckedBlock, storedForm } from "./block_check.ts";
-import { findConflict } from "./block_conflict.ts";
+import { type CheckedBlock, findConflict, storedForm } from "./block_check.ts";
 
-/** First part of the names of files with blocks that boats have sent. */
+/** Prefix of the names of backfill files. */
 export const BACKFILL_PREFIX = "backfill";
-/** Files that one session has open: a file has blocks of one size and one run of numbers. */
+/** Maximum open files of one backfill: a file has blocks of one size and one epoch. */
 export const MAX_OPEN_BACKFILL_FILES = 4;
 
-/** Where blocks go. */
+/** Options of {@linkcode BackfillFiles}. */
 export interface BackfillFilesOptions {
   /** The boat's directory. */
   directory: string;
-  /** What is on disk. */
   index: JournalIndex;
-  /** Told of every block that is safe. */
+  /** Called for each block that is synced to disk. */
   onWritten: (block: WrittenBlock) => void;
-  /** Whether there is no room for more now. */
+  /** True while recording is paused. */
   isPaused: () => boolean;
   compression: "none" | "zstd";
   clock: Pick<Clock, "wallUs">;
   log: Logger;
 }
 
-/** The files of one backfill session: made when the first block of their kind comes, ended with the session. */
+/** The files of one backfill: created for their first block, ended with the backfill. */
 export class BackfillFiles {
   readonly #options: BackfillFilesOptions;
-  /** By kind of blocks; the one that was made first comes first. */
+  /** By kind of blocks; the oldest file first. */
   readonly #files = new Map<string, JournalFile>();
   readonly #names = new Set<string>();
-  /** Newest names there were when files were made that may have blocks of which the record does not know yet. */
+  /** For each file that may have blocks which the record lacks: the newest file when it was created. */
   #before: { name: string; newest: string | undefined }[] = [];
-  /** What is being written or ended: one thing after the other. */
+  /** The last of the operations, which run one after the other. */
   #working: Promise<unknown> = Promise.resolve();
   #isEnded = false;
   #newestName: string | undefined;
 
-  /** Makes no file yet. */
   constructor(options: BackfillFilesOptions) {
     this.#options = options;
   }
 
-  /** Whether a file, by its name, is being written; true before it is there. */
+  /** True while a file, given by its name, is being written, and before it exists. */
   isOpen(name: string): boolean {
     return this.#names.has(name);
   }
 
-  /** Name of the file that was made last; undefined where none was. */
+  /** Name of the file that was created last; undefined: none. */
   get newestName(): string | undefined {
     return this.#newestName;
   }
 
   /**
-   * The newest file, by name, whose blocks are all known of, when this session's files are not; undefined where this
-   * session says nothing of that.
+   * The newest file before those of this backfill that may have blocks which the record lacks; undefined: there are no such
+   * files.
    */
   get accountedThrough(): { name: string | undefined } | undefined {
     const [oldest] = this.#before;
@@ -68,12 +65,11 @@ export class BackfillFiles {
   }
 
   /**
-   * Stores blocks as they are; when this is done a power cut does not take them away. Gives the bytes that they take.
+   * Writes blocks unchanged and syncs them. Returns their size on disk, bytes. Must not be called before the record contains
+   * the blocks of the last call.
    *
-   * To be called when those that were stored before are known of.
-   *
-   * @param epoch 16 bytes of the boat's run of numbers
-   * @throws {Error} they could not be written; some may lie there all the same
+   * @param epoch 16 bytes
+   * @throws {Error} writing failed; some of the blocks may be on disk
    */
   write(blocks: readonly CheckedBlock[], epoch: Uint8Array<ArrayBuffer>): Promise<number> {
     return this.#inTurn(() => this.#write(blocks, epoch));
@@ -84,7 +80,7 @@ export class BackfillFiles {
     return findConflict(block, { index: this.#options.index, epoch });
   }
 
-  /** Ends all files, and takes no more blocks. What fails here is mended when the boat's journal is opened. */
+  /** Ends all files; further blocks are refused. Opening the boat's journal repairs a file that fails to end. */
   end(): Promise<void> {
     return this.#inTurn(async () => {
       this.#isEnded = true;
@@ -121,11 +117,11 @@ export class BackfillFiles {
     try {
       const offsets = await file.appendAll(stored);
       const { path, header, bytes: fileBytes } = file;
-      for (const [i, { sealed: { bytes: _, epochWord: __, ...place } }] of stored.entries()) {
-        onWritten({ ...place, path, header, fileBytes, offset: offsets[i] ?? 0 });
+      for (const [i, { sealed: { bytes: _, epochWord: __, ...block } }] of stored.entries()) {
+        onWritten({ ...block, path, header, fileBytes, offset: offsets[i] ?? 0 });
       }
     } catch (error) {
-      // Where it failed nobody knows: what comes next goes into another file.
+      // The content of the file is unknown now: further blocks go into another file.
       this.#files.delete(kind);
       this.#names.delete(nameOf(file));
       await file.abandon();
@@ -157,7 +153,7 @@ export class BackfillFiles {
       } catch (error) {
         this.#names.delete(name);
         this.#before.pop();
-        // A session that is being relieved of this one's place may have been quicker.
+        // The backfill that this one replaces may have created a file with this name.
         if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
       }
     }
@@ -170,14 +166,14 @@ export class BackfillFiles {
     try {
       await file.end();
     } catch (error) {
-      this.#options.log.error("a file of fetched blocks cannot be ended", { path: file.path, error: errorText(error) });
+      this.#options.log.error("backfill file not completed", { path: file.path, error: errorText(error) });
       await file.abandon();
     }
     this.#names.delete(nameOf(file));
   }
 }
 
-/** By the first block's time; never before the newest there is, as that tells which were written last. */
+/** A name by the first block's time, but after the newest name: the order of names is the order of writing. */
 async function nextName(
   directory: string,
   { timeUs, nowMs }: { timeUs: number; nowMs: number },

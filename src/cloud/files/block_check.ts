@@ -1,30 +1,35 @@
-import { newStoredFrame } from "../../frame/mod.ts";
+import { newStoredFrame, type StoredFrame } from "../../frame/mod.ts";
 import {
   type Block,
   BlockError,
+  BlockReader,
   compress,
   decompress,
   epochWordOf,
+  isSameHash,
+  type JournalIndex,
   MAX_BLOCK_BYTES,
   MIN_BLOCK_BYTES,
   readBlock,
+  readDigest,
   type SealedBlock,
+  type WindowDigest,
 } from "../../journal/mod.ts";
-import { type BackfillBlock, MAX_FRAME_DATA_BYTES, type Range } from "../../replication/mod.ts";
+import { type BackfillBlock, MAX_DIGESTS, MAX_FRAME_DATA_BYTES, type Range } from "../../replication/mod.ts";
 
-/** What a block is held against, besides what its message says. */
+/** Options of {@linkcode checkBlock}. */
 export interface BlockCheckOptions {
-  /** 16 bytes that the block must name as its run of numbers; undefined: a peer's boat, whose blocks name none. */
+  /** 16 bytes that the block must name as its epoch; undefined: a peer's boat, whose blocks name none. */
   epoch: Uint8Array<ArrayBuffer> | undefined;
-  /** Largest block that is unpacked, default {@linkcode MAX_BLOCK_BYTES}. */
+  /** Maximum size of a block, uncompressed; default {@linkcode MAX_BLOCK_BYTES}. */
   maxBlockBytes?: number;
 }
 
-/** A block that is what its message says, read to its last frame. */
+/** A block that agrees with its message and was read to its last frame. */
 export interface CheckedBlock {
-  /** Its frames and notes. */
+  /** Its frames and metadata. */
   block: Block;
-  /** The whole block, unpacked. */
+  /** The whole block, uncompressed. */
   bytes: Uint8Array<ArrayBuffer>;
   /** Numbers of its frames. */
   seqs: Range;
@@ -32,20 +37,20 @@ export interface CheckedBlock {
   firstTimeUs: number;
   /** Latest time of a frame, microseconds since 1970. */
   latestTimeUs: number;
-  /** As zstd, where it came so. */
+  /** The zstd form in which it arrived; undefined: it arrived uncompressed. */
   packed: Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** A checked block, or why it is not taken, for people. */
+/** A checked block, or why it is refused, for people. */
 export type BlockVerdict = ({ ok: true } & CheckedBlock) | { ok: false; reason: string };
 
-/** Older readers pass over what lies in more bytes than twice the block's. */
+/** Maximum compressed size, as a multiple of the block's: older readers skip larger ones. */
 export const MAX_PACKED_RATIO = 2;
 
-/** What is wrong with a block, in words for the boat's people. */
+/** Why a block is refused, for people. */
 class Refusal extends Error {}
 
-/** Reads a block that a boat has sent, believing nothing of it: neither the message nor the bytes. Never throws. */
+/** Checks a block from a boat, without trusting its message or its bytes. Never throws. */
 export function checkBlock(message: BackfillBlock, options: BlockCheckOptions): BlockVerdict {
   try {
     const bytes = unpack(message, options.maxBlockBytes ?? MAX_BLOCK_BYTES);
@@ -63,11 +68,10 @@ export function checkBlock(message: BackfillBlock, options: BlockCheckOptions): 
 }
 
 /**
- * A checked block as a journal file takes it. A block that came as zstd lies there with the very bytes that it had on the
- * boat.
+ * Converts a checked block for a journal file. A block that arrived as zstd keeps the bytes that it has on the boat.
  *
- * @param options.epoch that of the file
- * @param options.compression that of the file
+ * @param options.epoch epoch of the file
+ * @param options.compression compression of the file
  */
 export function storedForm(
   { bytes, packed, seqs, firstTimeUs, latestTimeUs }: CheckedBlock,
@@ -83,36 +87,38 @@ export function storedForm(
 function unpack({ data, compressed, blockSize }: BackfillBlock, maxBlockBytes: number): Uint8Array<ArrayBuffer> {
   if (blockSize < MIN_BLOCK_BYTES || blockSize > maxBlockBytes || !Number.isInteger(Math.log2(blockSize))) {
     throw new Refusal(
-      `A block of ${blockSize} bytes is not taken: powers of two from ${MIN_BLOCK_BYTES} to ${maxBlockBytes} are`,
+      `A block of ${blockSize} bytes is refused: expected a power of two from ${MIN_BLOCK_BYTES} to ${maxBlockBytes}`,
     );
   }
   if (data.length > MAX_PACKED_RATIO * blockSize) {
-    throw new Refusal(`The block lies in ${data.length} bytes, more than ${MAX_PACKED_RATIO} times its own`);
+    throw new Refusal(`The block is compressed to ${data.length} bytes, more than ${MAX_PACKED_RATIO} times its size`);
   }
   return owned(decompress(data, { compression: compressed ? "zstd" : "none", blockBytes: blockSize }));
 }
 
 function compareWithMessage(block: Block, { baseSeq, baseTimeUs, frameCount }: BackfillBlock): void {
   if (block.frameCount === 0) throw new Refusal("The block has no frames");
-  // 0 stands for frames that have no number.
+  // Number 0 marks frames without a number.
   if (block.baseSeq === 0) throw new Refusal("The block begins with number 0, which no frame has");
-  const said: [what: string, said: number, found: number | undefined][] = [
-    ["begin with number", baseSeq, block.baseSeq],
-    ["begin at time", baseTimeUs, block.baseTimeUs],
-    ["count as frames", frameCount, block.frameCount],
+  const members: [name: string, inMessage: number, inBlock: number | undefined][] = [
+    ["first number", baseSeq, block.baseSeq],
+    ["first time", baseTimeUs, block.baseTimeUs],
+    ["frame count", frameCount, block.frameCount],
   ];
-  for (const [what, inMessage, inBlock] of said) {
-    if (inMessage !== inBlock) throw new Refusal(`The block is said to ${what} ${inMessage}, and has ${inBlock}`);
+  for (const [name, inMessage, inBlock] of members) {
+    if (inMessage !== inBlock) {
+      throw new Refusal(`The ${name} of the block is ${inBlock}, but its message says ${inMessage}`);
+    }
   }
 }
 
 function compareEpoch(block: Block, epoch: Uint8Array<ArrayBuffer> | undefined): void {
-  const [wanted, found] = [epoch?.toHex(), block.notes.epoch?.toHex()];
+  const [wanted, found] = [epoch?.toHex(), block.metadata.epoch?.toHex()];
   if (wanted === found) return;
-  throw new Refusal(`The block is of epoch ${found ?? "unknown"}, not of ${wanted ?? "a boat that tells none"}`);
+  throw new Refusal(`The block has epoch ${found ?? "unknown"}, expected ${wanted ?? "none"}`);
 }
 
-/** Reads all frames, as a checksum says that the bytes are those of the writer, not that they make sense; the latest time. */
+/** The latest time of a frame. Reads all frames, because a valid checksum does not mean valid content. */
 function latestTimeOf(block: Block): number {
   const frame = newStoredFrame();
   let latestUs = block.baseTimeUs;
@@ -125,9 +131,124 @@ function latestTimeOf(block: Block): number {
   return latestUs;
 }
 
-/** Bytes that stay as they are when the buffer of the message they came in goes away or is shared. */
+/** The bytes themselves if they own their buffer, otherwise a copy. */
 function owned(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer, byteOffset, length } = bytes;
   const isWhole = buffer instanceof ArrayBuffer && length === buffer.byteLength;
   return isWhole ? new Uint8Array(buffer, byteOffset, length) : new Uint8Array(bytes);
+}
+
+/** The stored frames of a boat's epoch. */
+interface Stored {
+  index: Pick<JournalIndex, "locations">;
+  /** Hex of 16 bytes. */
+  epoch: string;
+  /** True if all frames of the range are stored. */
+  holds: (seqs: Range) => boolean;
+}
+
+/**
+ * Result of comparing digests.
+ *
+ * - `same`: nothing differs; `throughSeq` is the highest number compared, 0: nothing was compared
+ * - `different`: these frames differ
+ */
+export type ContentVerdict =
+  | { kind: "same"; throughSeq: number }
+  | { kind: "different"; firstSeq: number; lastSeq: number };
+
+/**
+ * Maximum windows whose frames are read for one comparison; each takes some 25 ms. The newest are compared first: a copy
+ * differs in all frames after the copying. Later handshakes compare older ones.
+ */
+const MAX_READ = 4;
+
+/** Compares a boat's digests with its stored frames. Caches the digests of stored frames. */
+export class ContentCheck {
+  /** By epoch and numbers; stored frames do not change. */
+  readonly #known = new Map<string, Uint8Array>();
+
+  /** Compares the newest {@linkcode MAX_DIGESTS} digests. Reading yields to the event loop. */
+  async compare(digests: readonly WindowDigest[], { index, epoch, holds }: Stored): Promise<ContentVerdict> {
+    let [throughSeq, read] = [0, 0];
+    for (const digest of digests.slice(-MAX_DIGESTS).toReversed()) {
+      const { firstSeq, lastSeq, hash } = digest;
+      if (!holds({ start: firstSeq, end: lastSeq + 1 })) continue;
+      const key = `${epoch} ${firstSeq} ${lastSeq}`;
+      if (!this.#known.has(key) && read++ >= MAX_READ) continue;
+      const stored = this.#known.get(key) ?? await this.#read(key, { digest, index, epoch });
+      if (stored === undefined) continue;
+      if (!isSameHash(stored, hash)) return { kind: "different", firstSeq, lastSeq };
+      throughSeq = Math.max(throughSeq, lastSeq);
+    }
+    return { kind: "same", throughSeq };
+  }
+
+  /** The digest of stored frames; undefined if a frame cannot be read. */
+  async #read(
+    key: string,
+    { digest, index, epoch }: Pick<Stored, "index" | "epoch"> & { digest: WindowDigest },
+  ): Promise<Uint8Array | undefined> {
+    const found = await readDigest(digest, { index, epoch: Uint8Array.fromHex(epoch) });
+    if (!found) return undefined;
+    const [oldest] = this.#known.keys();
+    if (oldest !== undefined && this.#known.size >= MAX_DIGESTS) this.#known.delete(oldest);
+    this.#known.set(key, found.hash);
+    return found.hash;
+  }
+}
+
+/**
+ * The lowest number of a block for which the journal has a different frame; undefined: there is none. A conflict reveals two
+ * machines with the same epoch, because a boat assigns each number once.
+ *
+ * @param options.epoch 16 bytes
+ */
+export async function findConflict(
+  { block, seqs }: CheckedBlock,
+  { index, epoch }: { index: JournalIndex; epoch: Uint8Array<ArrayBuffer> },
+): Promise<number | undefined> {
+  const contents = new Map<number, string>();
+  for (const frame of framesOf(block)) contents.set(frame.seq, contentOf(frame));
+  let lowest: number | undefined;
+  for await (const stored of blocksUpTo(seqs, { index, epoch })) {
+    for (const frame of framesOf(stored)) {
+      const content = contents.get(frame.seq);
+      if (content === undefined || content === contentOf(frame)) continue;
+      lowest = Math.min(lowest ?? Infinity, frame.seq);
+      break;
+    }
+  }
+  return lowest;
+}
+
+/** Blocks that may have some of the numbers, including those not written yet. Unreadable blocks are skipped. */
+async function* blocksUpTo(
+  { start, end }: CheckedBlock["seqs"],
+  { index, epoch }: { index: JournalIndex; epoch: Uint8Array<ArrayBuffer> },
+): AsyncGenerator<Block> {
+  const { locations, unwritten } = await index.locations({ fromSeq: start, epochWord: epochWordOf(epoch) });
+  using reader = new BlockReader();
+  for (const place of locations) {
+    if (place.seq >= end) continue;
+    try {
+      yield await reader.read(place.path, place);
+    } catch (error) {
+      if (!(error instanceof BlockError || error instanceof Deno.errors.NotFound)) throw error;
+    }
+  }
+  for (const bytes of unwritten) {
+    const block = readBlock(bytes, { version: 2, blockBytes: bytes.length });
+    if (block.metadata.epoch?.toHex() === epoch.toHex()) yield block;
+  }
+}
+
+/** The frames of a block; each is the same object. */
+function* framesOf(block: Block): Generator<StoredFrame> {
+  const frame = newStoredFrame();
+  for (const frames = block.frames(); frames.next(frame);) yield frame;
+}
+
+function contentOf({ timeUs, id, bus, data, offset, length }: StoredFrame): string {
+  return `${timeUs} ${bus} ${id} ${data.subarray(offset, offset + length).toHex()}`;
 }

@@ -5,27 +5,27 @@ import type { FileLedger } from "./file_ledger.ts";
 import type { InstanceJournal } from "../instance/journal.ts";
 import type { InstanceRecord } from "../instance/record.ts";
 
-/** What was read of a file. */
+/** Readable content of a file. */
 export interface ReadFile {
-  /** Numbers of the frames that can be read. */
+  /** Numbers of the readable frames. */
   ranges: Ranges;
-  /** Blocks, or places where one should begin, that cannot be read. */
+  /** Unreadable blocks, and offsets where a block should begin. */
   damaged: number;
 }
 
-/** A file that is to be checked. */
+/** A file to check. */
 export interface FileToCheck {
   path: string;
   name: string;
-  /** The epoch that was current when it was listed, hex. */
+  /** Current epoch at the time of listing, hex. */
   epoch: string | undefined;
-  /** Numbers that it should hold; undefined: nobody knows, or they are of another epoch. */
+  /** Numbers that it should have; undefined: it is of another epoch. */
   expected: Ranges | undefined;
-  /** Whether it is of the current epoch. */
+  /** True if it is of the current epoch. */
   isCurrent: boolean;
 }
 
-/** What the files of a boat are checked with. */
+/** Dependencies of {@linkcode StoredFiles}. */
 export interface StoredFilesOptions {
   id: string;
   directory: string;
@@ -33,13 +33,13 @@ export interface StoredFilesOptions {
   ledger: FileLedger;
   record: InstanceRecord;
   log: Logger;
-  /** Told when frames that were on disk are gone: how many, and why. */
+  /** Called when frames have disappeared from the disk. */
   onVanished: (frames: number, reason: string) => void;
 }
 
 /**
- * Compares the files of a boat that is open with what the boat was told to be safe. What is gone is missing again, so that
- * the boat is asked for it. No file is changed or deleted. Whoever calls this does one thing after the other.
+ * Compares the open files of a boat with its acknowledged frames. Frames that have disappeared are marked as missing, so
+ * that the boat is asked for them. Changes no file. Callers must not run two methods at the same time.
  */
 export class StoredFiles {
   readonly #options: StoredFilesOptions;
@@ -48,10 +48,10 @@ export class StoredFiles {
     this.#options = options;
   }
 
-  /** Reads the files that may have more than is known. Gives all that is, or was, on disk of these numbers and more. */
+  /** Reads the files that may have unknown frames. Returns all numbers that are or were on disk. */
   async catchUp(durable: Iterable<Range>): Promise<Ranges> {
     const { ledger, journal } = this.#options;
-    // The list of files may be newer than what is written down of numbers.
+    // The ledger may be newer than the saved numbers.
     const known = new Ranges(durable).union(ledger.held());
     for (const { path, name, isCurrent } of this.list()) {
       if (!isCurrent || ledger.isEnded(name)) continue;
@@ -63,55 +63,55 @@ export class StoredFiles {
     return known;
   }
 
-  /** Files that are gone are noted so: by name, which is cheap. */
+  /** Detects files that have disappeared, by name. */
   async findMissing(): Promise<void> {
     const { directory, journal, ledger, log, id } = this.#options;
-    // Before the directory is read: what is made meanwhile is in neither.
+    // Before the directory is read: a file created meanwhile must not count as missing.
     const names = ledger.names;
     const there = new Set<string>();
     try {
       for await (const { name } of Deno.readDir(directory)) there.add(name);
     } catch (error) {
-      // A disk that does not answer says nothing of its files.
-      return log.error("files of a boat cannot be listed", { id, error: errorText(error) });
+      // The disk does not respond: the files may still exist.
+      return log.error("boat files not listed", { id, error: errorText(error) });
     }
     for (const name of names) {
       if (there.has(name) && journal.index.has(name)) continue;
       const gone = ledger.drop(name);
-      journal.leaveFile(name);
+      journal.forgetFile(name);
       this.#vanish(gone, `file ${name} ${there.has(name) ? "cannot be read" : "is gone"}`);
     }
   }
 
-  /** Files to be checked, oldest first. */
+  /** Files to check, oldest first. */
   list(): FileToCheck[] {
     const { journal, ledger, record: { epoch } } = this.#options;
     const word = epoch === undefined ? undefined : epochWordOf(Uint8Array.fromHex(epoch));
     return journal.index.files.map(({ path, epochWord }) => {
       const name = path.slice(path.lastIndexOf("/") + 1);
       const isCurrent = epochWord === word;
-      // What is added to the file from now on is not expected of a reader that may have passed its place.
+      // A copy: a reader may miss blocks that are added while it reads.
       const expected = isCurrent ? new Ranges(ledger.rangesOf(name) ?? []) : undefined;
       return { path, name, epoch, expected, isCurrent };
     });
   }
 
-  /** A file was read from end to end. */
+  /** Compares the content of a file with the expected one. */
   compare({ name, epoch, expected, isCurrent }: FileToCheck, { ranges, damaged }: ReadFile): void {
     const { ledger, journal, record } = this.#options;
     record.counters.damagedBlocks += damaged;
     const known = ledger.rangesOf(name);
-    // It may have been deleted on purpose meanwhile.
+    // It may have been intentionally deleted meanwhile.
     if (!isCurrent || epoch !== record.epoch || (expected && expected.count > 0 && !known)) return;
     const gone = (expected ?? new Ranges()).subtract(ranges);
     const held = (known ?? new Ranges()).subtract(gone).union(ranges);
     ledger.set(name, { ranges: held, isEnded: !journal.isOpen(name) });
-    this.#claim(ranges);
+    this.#markReceived(ranges);
     this.#vanish(gone.subtract(ledger.held()), `file ${name} is damaged`);
   }
 
-  /** All files are known: what none of them holds is gone. */
-  decide(): void {
+  /** Marks frames that no file has as missing, once the content of all files is known. */
+  findUnheld(): void {
     const { ledger, journal, record: { received } } = this.#options;
     const isKnown = ({ name, isCurrent }: FileToCheck) => !isCurrent || ledger.rangesOf(name) !== undefined;
     if (!this.list().every(isKnown)) return;
@@ -122,8 +122,8 @@ export class StoredFiles {
     else ledger.complete(missing);
   }
 
-  /** What is on disk is here, whoever has put it there. */
-  #claim(ranges: Ranges): void {
+  /** Marks frames on disk as received. */
+  #markReceived(ranges: Ranges): void {
     const { record: { received } } = this.#options;
     for (const range of ranges) {
       try {
@@ -143,10 +143,10 @@ export class StoredFiles {
 }
 
 /**
- * Reads all blocks of a file, and checks them; undefined: there is no such file.
+ * Reads and checks all blocks of a file; undefined: the file does not exist.
  *
- * @param options.pace called with the bytes of each block before the next one is read
- * @throws {Error} it cannot be read now; nothing is known of it
+ * @param options.pace called with the size of each block before the next one is read
+ * @throws {Error} the file cannot be read
  */
 export async function readBlockFile(
   path: string,
@@ -166,10 +166,10 @@ export async function readBlockFile(
   try {
     const file = await attempt(() => openBlockFile(path));
     found.damaged += file?.index.damaged ?? 0;
-    for (const place of file?.blocks ?? []) {
-      const block = await attempt(() => reader.read(path, place));
+    for (const location of file?.blocks ?? []) {
+      const block = await attempt(() => reader.read(path, location));
       if (block?.baseSeq !== undefined) found.ranges.add(block.baseSeq, block.baseSeq + block.frameCount);
-      await pace(place.bytes);
+      await pace(location.bytes);
     }
     return found;
   } catch (error) {
@@ -178,7 +178,7 @@ export async function readBlockFile(
   }
 }
 
-/** Whether what is read is wrong, or its place on the disk cannot be read. */
+/** True for damaged content and unreadable disk sectors. */
 function isDamage(error: unknown): boolean {
   return error instanceof BlockError || (error instanceof Error && "code" in error && error.code === "EIO");
 }

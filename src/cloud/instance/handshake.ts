@@ -2,35 +2,32 @@ import type { Clock, Logger } from "../../base/mod.ts";
 import { MAX_BUSES } from "../../journal/mod.ts";
 import { type HandshakeRequest, type HandshakeResponse, RpcError } from "../../replication/mod.ts";
 import type { Note } from "../state/diagnostic_events.ts";
-import type { InstanceFormer } from "./former.ts";
+import type { FormerHandshake } from "./former_handshake.ts";
 import type { InstanceJournal } from "./journal.ts";
-import type { InstanceMachines } from "./machines.ts";
+import type { CopyDetector } from "./copy_detector.ts";
 import type { InstanceRecord } from "./record.ts";
 import type { InstanceSessions } from "./sessions.ts";
 import type { InstanceSettings } from "./settings.ts";
 import type { InstanceStores } from "./stores.ts";
-import type { EpochVerdict } from "../state/received_epochs.ts";
+import type { EpochVerdict } from "../state/received.ts";
 
-/** What handshakes of one boat are made with. */
+/** Dependencies of {@linkcode InstanceHandshakes}. */
 export interface InstanceHandshakesOptions {
   id: string;
   record: InstanceRecord;
   stores: InstanceStores;
   sessions: InstanceSessions;
-  machines: InstanceMachines;
-  former: InstanceFormer;
+  copyDetector: CopyDetector;
+  former: FormerHandshake;
   settings: () => InstanceSettings;
-  /** Notes what happened. */
   note: Note;
-  /** The boat was heard of. */
-  heard: () => void;
-  /** What is known of it has changed. */
-  changed: () => void;
+  /** Called when a handshake is accepted. */
+  accepted: () => void;
   clock: Clock;
   log: Logger;
 }
 
-/** Handshakes of one boat: whether it is the boat, what it has, and what is wanted of it. */
+/** Handshakes of one boat: checks the boat's identity, accepts its declarations, and requests missing frames. */
 export class InstanceHandshakes {
   readonly #options: InstanceHandshakesOptions;
 
@@ -41,59 +38,59 @@ export class InstanceHandshakes {
   /**
    * Answers a handshake.
    *
-   * @throws {RpcError} `FAILED_PRECONDITION`: another machine may be this boat
+   * @throws {RpcError} `FAILED_PRECONDITION`: two machines may share the boat's identity
    */
   async answer(
     request: HandshakeRequest,
     { connection, journal }: { connection: string; journal: InstanceJournal },
   ): Promise<HandshakeResponse> {
-    const { record, machines, sessions, note } = this.#options;
+    const { record, copyDetector, sessions, note } = this.#options;
     const known = record.epoch !== undefined;
-    const verdict = record.decide(request);
+    const verdict = record.evaluate(request);
     if (verdict.kind === "clone") {
       note("checkpoint", `refused: ${verdict.reason}`);
-      machines.noteRefused(verdict.reason);
+      copyDetector.noteRefused(verdict.reason);
       throw new RpcError("FAILED_PRECONDITION", verdict.reason);
     }
     const isStreaming = sessions.isOpenElsewhere(connection);
     const isOwn = sessions.isOpenBy(connection);
     const isSame = verdict.kind === "same";
-    const isMet = await machines.meet(request, { connection, index: journal.index, isSame, isStreaming, isOwn });
-    return isMet
+    const { index } = journal;
+    const isProven = await copyDetector.check(request, { connection, index, isSame, isStreaming, isOwn });
+    return isProven
       ? await this.accept(request, { connection, known, verdict })
       : await this.#draft(request, { connection, known });
   }
 
-  /** Takes the boat's word. */
+  /** Accepts the boat's declarations, and answers with what the cloud requests. */
   async accept(
     request: HandshakeRequest,
     { connection, known, verdict }: { connection: string; known: boolean; verdict: EpochVerdict },
   ): Promise<HandshakeResponse> {
-    const { id, record, stores, sessions, machines, settings, heard, changed, clock, log } = this.#options;
-    machines.accept(connection);
+    const { id, record, stores, sessions, copyDetector, settings, accepted, clock, log } = this.#options;
+    copyDetector.accept(connection);
     const busesBefore = stores.buses;
-    record.nameBuses(request.busNames.slice(0, MAX_BUSES));
+    record.buses = request.busNames.slice(0, MAX_BUSES);
     if (verdict.kind === "new") await this.#beginEpoch(request, { reason: verdict.reason, busesBefore });
     else if (busesBefore.join("\n") !== stores.buses.join("\n")) await stores.useBuses();
-    const leftOut = record.declare(request);
-    if (leftOut > 0) log.warn("a boat tells of too many gaps", { id, leftOut });
-    heard();
-    sessions.greet(connection, clock.monoMs());
+    const ignored = record.declare(request);
+    if (ignored > 0) log.warn("boat declares too many gaps", { id, ignored });
+    sessions.noteHandshake(connection, clock.monoMs());
     stores.replica?.source.changed();
-    changed();
-    stores.settle();
+    accepted();
+    stores.markDurable();
     const lastLive = stores.journal?.lastLive ?? 0;
     const response = record.answer(request, { known, lastLive, settings: settings() });
     return await this.#withFormer(response, { request, connection });
   }
 
-  /** Answers a machine that has not shown yet that it has what is here: nothing of its word is taken. */
+  /** Answers a machine that has not proven yet that it has the stored frames. None of its declarations is accepted. */
   #draft(
     request: HandshakeRequest,
     { connection, known }: { connection: string; known: boolean },
   ): Promise<HandshakeResponse> {
     const { record, stores, sessions, settings, clock } = this.#options;
-    sessions.greet(connection, clock.monoMs());
+    sessions.noteHandshake(connection, clock.monoMs());
     const lastLive = stores.journal?.lastLive ?? 0;
     const response = record.draft(request, { known, lastLive, settings: settings() });
     return this.#withFormer(response, { request, connection });
@@ -113,16 +110,16 @@ export class InstanceHandshakes {
     { reason, busesBefore }: { reason: string; busesBefore: readonly string[] },
   ): Promise<void> {
     const { id, record, stores, sessions, note, log } = this.#options;
-    sessions.startOver(new RpcError("ABORTED", "the boat's numbers have begun again"));
+    sessions.endAll(new RpcError("ABORTED", "the boat has begun a new epoch"));
     const { epoch: former } = record;
-    const left = record.beginEpoch(request, (count) => crypto.getRandomValues(new Uint8Array(count)));
-    log.info("a boat's numbers begin", { id, epoch: record.epoch, reason });
-    const isToCome = request.features.includes("former");
-    if (left > 0 && !isToCome) {
-      log.warn("frames of a boat's former numbers never came", { id, epoch: former, frames: left });
+    const missing = record.beginEpoch(request, (count) => crypto.getRandomValues(new Uint8Array(count)));
+    log.info("epoch begins", { id, epoch: record.epoch, reason });
+    const isSupported = request.features.includes("former");
+    if (missing > 0 && !isSupported) {
+      log.warn("frames of a former epoch never received", { id, epoch: former, frames: missing });
     }
-    const what = isToCome ? "are still to come" : "never came, and stay on the boat";
-    const rest = left > 0 ? `; ${left} frames of epoch ${former} ${what}` : "";
+    const what = isSupported ? "are still to come" : "never came, and stay on the boat";
+    const rest = missing > 0 ? `; ${missing} frames of epoch ${former} ${what}` : "";
     note("checkpoint", `epoch ${record.epoch} begins: ${reason}${rest}`);
     await stores.beginEpoch(busesBefore);
   }

@@ -5,51 +5,57 @@ import { type HandshakeRequest, type HandshakeResponse, type LiveFrame, RpcError
 import type { BackfillFiles } from "../files/backfill_files.ts";
 import { DiagnosticEvents, type Note } from "../state/diagnostic_events.ts";
 import { InstanceHandshakes } from "./handshake.ts";
-import { InstanceFormer } from "./former.ts";
+import { FormerHandshake } from "./former_handshake.ts";
 import type { InstanceJournal } from "./journal.ts";
-import { InstanceMachines } from "./machines.ts";
-import { addLive, readLive, unavailable } from "./live.ts";
+import { CopyDetector } from "./copy_detector.ts";
 import { InstanceRecord, type InstanceSummary } from "./record.ts";
-import { handshakeFirst, type InstanceSession, InstanceSessions, type SessionKind } from "./sessions.ts";
+import {
+  addLive,
+  handshakeRequired,
+  type InstanceSession,
+  InstanceSessions,
+  readLive,
+  type SessionKind,
+  unavailable,
+} from "./sessions.ts";
 import { InstanceStores, type InstanceStoresOptions } from "./stores.ts";
 import { LiveRateMeter } from "../service/live_rate.ts";
 import type { Received } from "../state/received.ts";
 import type { Replica } from "../replica/replica.ts";
-import { type InstanceState, keptState, loadState, stateFile } from "../state/state_file.ts";
+import { encodeState, type InstanceState, loadState, stateFile } from "../state/state_file.ts";
 import type { StoredFiles } from "../files/stored_files.ts";
 
-/** While a boat is heard of, what is known of it is written down so often. */
+/** While a boat sends messages, its state is saved at this interval. */
 const STATE_EVERY_MS = 5000;
-/** While files are open, it is looked so often whether one is gone. */
+/** Open files are checked for existence at this interval. */
 const FILES_EVERY_MS = 60_000;
 
 /**
- * One boat in the cloud. While nobody uses it, only what is known of its numbers is in memory; its files are opened by a
- * handshake, or by who wants to read, and closed when they are idle.
+ * One boat in the cloud. While it is unused, only its record is in memory. A handshake or a reader opens its files; they
+ * are closed when idle.
  */
 export class Instance {
   readonly id: string;
   readonly directory: string;
-  /** What happened lately. */
   readonly events: DiagnosticEvents;
   readonly record: InstanceRecord;
-  readonly former: InstanceFormer;
+  readonly former: FormerHandshake;
   readonly #options: InstanceStoresOptions;
-  readonly #kept: JsonFile;
+  readonly #stateFile: JsonFile;
   readonly #frame: Message = { ...newStoredFrame(), monoMs: 0 };
   readonly #stores: InstanceStores;
-  readonly #machines: InstanceMachines;
+  readonly #copyDetector: CopyDetector;
   readonly #handshakes: InstanceHandshakes;
   #rate: LiveRateMeter | undefined;
   readonly #sessions: InstanceSessions;
   #isStopped = false;
-  /** Opening and closing, one after the other. */
+  /** The last of the operations on files, which run one after the other. */
   #turn: Promise<unknown> = Promise.resolve();
   #usedMs: number;
   #savedMs = -Infinity;
-  #lookedMs = -Infinity;
-  #isNews = false;
-  /** Whether the files may have more than is known: the cloud was ended while they were open. */
+  #filesCheckedMs = -Infinity;
+  #isChanged = false;
+  /** The files may have frames that the record does not know, because the cloud crashed while they were open. */
   #mayHaveMore: boolean;
 
   private constructor(options: InstanceStoresOptions, state: InstanceState) {
@@ -68,111 +74,108 @@ export class Instance {
       },
       onVanished: (frames, reason) => this.#noteVanished(frames, reason),
     }, this.record);
-    this.#machines = new InstanceMachines({ ...options, record: this.record, note: this.note });
-    this.former = new InstanceFormer({ record: this.record, note: this.note });
+    const common = { ...options, record: this.record, note: this.note };
+    this.#copyDetector = new CopyDetector(common);
+    this.former = new FormerHandshake(common);
     this.#usedMs = clock.monoMs();
     this.#sessions = new InstanceSessions(this.#usedMs);
     this.#handshakes = new InstanceHandshakes({
-      ...{ ...options, record: this.record, stores: this.#stores, sessions: this.#sessions },
-      ...{ machines: this.#machines, former: this.former, note: this.note },
-      heard: () => this.heard(),
-      changed: () => this.#save(),
+      ...{ ...common, stores: this.#stores, sessions: this.#sessions },
+      ...{ copyDetector: this.#copyDetector, former: this.former },
+      accepted: () => {
+        this.noteActivity();
+        this.#save();
+      },
     });
-    this.#kept = new JsonFile(stateFile(directory), {
-      what: `notes on what is here of "${id}"`,
+    this.#stateFile = new JsonFile(stateFile(directory), {
+      what: `state of "${id}"`,
       content: () => {
         this.#stores.account();
-        return keptState(id, { ...this.record.state, isOpen: this.isOpen || this.#mayHaveMore });
+        return encodeState(id, { ...this.record.state, isOpen: this.isOpen || this.#mayHaveMore });
       },
       log,
     });
   }
 
-  /** Reads what is known of the boat from before. */
+  /** Reads the saved state of the boat. */
   static async load(options: InstanceStoresOptions): Promise<Instance> {
     const { id, directory, log } = options;
     const journal = () => JournalIndex.open(directory, { log });
     return new Instance(options, await loadState(stateFile(directory), { id, journal, log }));
   }
 
-  /** Whether the boat streams live frames now. */
+  /** True while the boat streams live frames. */
   get connected(): boolean {
     return this.#sessions.isOpen("live");
   }
 
-  /** Whether its files are open. */
+  /** True while its files are open. */
   get isOpen(): boolean {
     return this.#stores.journal !== undefined;
   }
 
-  /** Its numbers in the current run. */
+  /** Its numbers in the current epoch. */
   get received(): Received {
     return this.record.received;
   }
 
-  /** The replica, where it runs. */
+  /** The replica; undefined while it is stopped. */
   get runningReplica(): Replica | undefined {
     return this.#stores.replica;
   }
 
-  /** Why another machine that is this boat was refused within the last hour; undefined: none was. */
+  /** Why another machine with this identity was refused within the last hour; undefined: none was. */
   get refusedMachine(): string | undefined {
-    return this.#machines.refused;
+    return this.#copyDetector.refused;
   }
 
-  /** A stream brought other frames under numbers that are here: nothing more is taken of its machine. */
+  /** Ends the boat's streams, because one has sent frames that differ from stored ones with the same numbers. */
   contest(reason: string): void {
-    const error = this.#machines.contest(reason);
-    if (!error) return;
-    this.#sessions.forgetGreetings();
-    this.#sessions.end(error);
+    const error = this.#copyDetector.contest(reason);
+    if (error) this.#sessions.endAll(error);
   }
 
-  /** Whether live frames of it are recorded now. */
   get recording(): InstanceSummary["recording"] {
     return this.#stores.recording;
   }
 
-  /** What is known of it. */
   summary(): InstanceSummary {
     const { id, recording, connected } = this;
     return { id, ...this.record.summary({ connected }), recording };
   }
 
-  /** Resolves when what is known of it is right: after a crash its files have to be looked at. */
-  async settled(): Promise<void> {
+  /** Resolves when its record is complete: after a crash its files are read first. */
+  async recovered(): Promise<void> {
     if (!this.#mayHaveMore || this.#isStopped) return;
-    // Why they cannot be opened is in the log; what is known is all there is to tell.
+    // The log has the error; then the saved record is the best there is.
     await this.#inTurn(() => this.#open()).catch(() => {});
   }
 
-  /** Checks its files, which are opened. @throws {RpcError} `UNAVAILABLE`: they cannot be used */
+  /** Opens its files and runs `work` on them. @throws {RpcError} `UNAVAILABLE`: they cannot be used */
   withFiles<T>(work: (files: StoredFiles) => T | Promise<T>): Promise<T> {
     return this.#inTurn(() => this.#open().then(() => work(this.#stores.files)));
   }
 
-  /** A file of its directory is about to be deleted on purpose: the boat is not asked for what it holds. */
+  /** Marks the frames of a file as deleted intentionally: the boat is not asked for them again. */
   prune(name: string): Promise<void> {
     return this.#inTurn(() => this.#stores.prune(name));
   }
 
   /**
-   * The replica, started when it is not running.
+   * Returns the replica, and starts it if necessary.
    *
-   * @throws {RpcError} `UNAVAILABLE`: the boat's files cannot be used; `FAILED_PRECONDITION`: the boat was never here
+   * @throws {RpcError} `UNAVAILABLE`: the boat's files cannot be used; `FAILED_PRECONDITION`: the boat was never connected
    */
   replica(): Promise<Replica> {
-    return this.#inTurn(async () => {
-      await this.#open();
-      return await this.#stores.startReplica();
-    });
+    return this.#inTurn(() => this.#open().then(() => this.#stores.startReplica()));
   }
 
   /**
-   * Takes the boat's word on what it has, and answers what is wanted of it. Streams that are open go on.
+   * Accepts the boat's declarations, and answers with the frames that the cloud requests. Open streams continue.
    *
-   * @param connection the one it came by: streams are taken of no other
-   * @throws {RpcError} `FAILED_PRECONDITION`: another machine may be this boat; `UNAVAILABLE`: nothing can be written
+   * @param connection may open streams after this
+   * @throws {RpcError} `FAILED_PRECONDITION`: two machines may share the boat's identity; `UNAVAILABLE`: nothing can be
+   * recorded
    */
   handshake(request: HandshakeRequest, connection = ""): Promise<HandshakeResponse> {
     return this.#inTurn(async () => {
@@ -182,134 +185,131 @@ export class Instance {
       const { failure } = this.#stores;
       if (failure !== undefined) throw unavailable(`nothing can be recorded: ${failure}`);
       const response = await this.#handshakes.answer(request, { connection, journal });
-      // A crash from now on leaves more in the files than is written down.
+      // After a crash the files may have more frames than the saved state: it must say so first.
       if (!wasOpen) {
         this.#save();
-        await this.#kept.flush();
+        await this.#stateFile.flush();
       }
       return response;
     });
   }
 
   /**
-   * A live stream begins; one that is open has to go.
+   * Begins a live stream, and ends the open one.
    *
-   * @throws {RpcError} `FAILED_PRECONDITION`: its connection has made no handshake, or numbers have begun again since
+   * @throws {RpcError} `FAILED_PRECONDITION`: its connection has made no handshake in the current epoch
    */
   enterLive(session: InstanceSession): Promise<void> {
     return this.#inTurn(async () => {
       await this.#enter("live", session);
       this.rate.reconnected(this.#options.clock.monoMs());
       this.record.counters.liveStreams++;
-      // Without it the boat's frames are safe all the same.
+      // Frames are recorded without a replica, too.
       if (!this.#options.openReplica) return;
       await this.#stores.startReplica().catch((error: unknown) => {
-        this.#options.log.error("replica cannot be started", { id: this.id, error: errorText(error) });
+        this.#options.log.error("replica not started", { id: this.id, error: errorText(error) });
       });
     });
   }
 
-  /** A backfill begins; one that is open has to go. Gives where its blocks go. @throws as {@linkcode enterLive} */
+  /** Begins a backfill, and ends the open one. Returns the files for its blocks. @throws as {@linkcode enterLive} */
   enterBackfill(session: InstanceSession): Promise<BackfillFiles> {
-    return this.#inTurn(async () => {
-      const journal = await this.#enter("backfill", session);
-      return journal.beginBackfill();
-    });
+    return this.#inTurn(async () => (await this.#enter("backfill", session)).beginBackfill());
   }
 
-  /** A stream has ended. */
+  /** Removes a stream that has ended. */
   leave(session: InstanceSession): void {
     this.#usedMs = this.#options.clock.monoMs();
     this.#sessions.leave(session, this.#usedMs);
     this.#save();
   }
 
-  /** A backfill has ended, and its files with it. */
+  /** Removes a backfill that has ended, and ends its files. */
   async leaveBackfill(session: InstanceSession, files: BackfillFiles): Promise<void> {
     await (this.#stores.journal?.endBackfill(files) ?? files.end());
     this.leave(session);
   }
 
-  /** The boat was heard of. */
-  heard(): void {
-    this.#isNews = true;
-    this.record.seen(Math.floor(this.#options.clock.wallUs() / 1000));
+  /** A message of the boat has arrived. */
+  noteActivity(): void {
+    this.#isChanged = true;
+    this.record.lastSeenMs = Math.floor(this.#options.clock.wallUs() / 1000);
     this.#usedMs = this.#options.clock.monoMs();
-    this.rate.heard(this.#usedMs);
+    this.rate.advance(this.#usedMs);
   }
 
-  /** Notes what happened. */
   readonly note: Note = (type, detail) => this.events.add(type, detail);
 
   /**
-   * Takes a live frame: into the journal, and to who listens. A number 0 only tells of a device.
+   * Records a live frame and publishes it. A frame with number 0 only introduces a device.
    *
-   * @throws {RpcError} it cannot be kept; the boat has to send it again
+   * @throws {RpcError} it cannot be recorded; the boat must send it again
    */
-  take(live: LiveFrame): void {
+  receive(live: LiveFrame): void {
     const { seq } = live;
     const frame = this.#frame;
     readLive(live, frame);
     if (frame.bus >= this.#stores.buses.length) {
-      throw new RpcError("INVALID_ARGUMENT", `frame ${seq} is of bus ${frame.bus}, which the boat has not named`);
+      throw new RpcError(
+        "INVALID_ARGUMENT",
+        `frame ${seq} has bus ${frame.bus}, but the boat has only declared ${this.#stores.buses.length}`,
+      );
     }
     if (seq === 0) this.#stores.replica?.introduce(frame);
-    else if (this.#keep(seq, frame)) this.#stores.replica?.take(seq, frame);
+    else if (this.#append(seq, frame)) this.#stores.replica?.publish(seq, frame);
   }
 
-  /** The rate of the boat's live frames. All its streams share it: another one brings no more. */
+  /** The rate limit of the boat's live frames, shared by all its streams. */
   get rate(): LiveRateMeter {
     const { rateLimit, rateBurst } = this.#options.settings();
     if (!this.#rate?.isFor({ rateLimit, rateBurst })) this.#rate = new LiveRateMeter({ rateLimit, rateBurst });
     return this.#rate;
   }
 
-  /** Blocks of the boat are on disk. */
-  stored(): void {
+  /** Wakes readers of the replica, because blocks of a backfill are on disk. */
+  noteStored(): void {
     this.#stores.replica?.source.changed();
   }
 
-  /** What is known to be durable now may be acknowledged. Gives up to where. */
+  /** The number up to which the boat may be sent an acknowledgement. */
   acknowledge(): number {
-    this.#stores.settle();
+    this.#stores.markDurable();
     return this.received.ack;
   }
 
-  /** For how long nobody has used what is open, milliseconds; 0: somebody does, or nothing is open. */
+  /** Time since the open files were last used, milliseconds; 0: they are in use, or closed. */
   idleMs(nowMs: number): number {
     if (!this.isOpen || this.#sessions.isOpen()) return 0;
     return Math.min(nowMs - this.#usedMs, this.#stores.replica?.idleMs(nowMs) ?? Infinity);
   }
 
-  /** Closes what is idle for so long, and writes down what is known. Once a second. */
+  /** Closes files that are idle for `timeoutMs`, and saves a changed state. Must be called once a second. */
   runHousekeeping(timeoutMs: number): void {
     if (!this.isOpen) return;
     const { clock } = this.#options;
     const nowMs = clock.monoMs();
-    this.#stores.settle();
+    this.#stores.markDurable();
     this.#stores.replica?.runHousekeeping();
-    if (this.#isNews && nowMs - this.#savedMs >= STATE_EVERY_MS) this.#save();
-    if (nowMs - this.#lookedMs >= FILES_EVERY_MS) {
-      this.#lookedMs = nowMs;
+    if (this.#isChanged && nowMs - this.#savedMs >= STATE_EVERY_MS) this.#save();
+    if (nowMs - this.#filesCheckedMs >= FILES_EVERY_MS) {
+      this.#filesCheckedMs = nowMs;
       void this.#inTurn(async () => this.isOpen && await this.#stores.files.findMissing());
     }
     if (this.idleMs(nowMs) < timeoutMs) return;
-    void this.#inTurn(async () => {
-      if (this.idleMs(clock.monoMs()) >= timeoutMs) await this.#close();
-    });
+    void this.#inTurn(async () => this.idleMs(clock.monoMs()) >= timeoutMs && await this.#close());
   }
 
-  /** Whether a file of its directory, by its name, is being written; true before it is there. */
+  /** True while a file, given by its name, is being written, and before it exists. */
   isFileOpen(name: string): boolean {
     return this.#stores.isFileOpen(name);
   }
 
-  /** A file of its directory was deleted. */
+  /** Removes a deleted file from the index. */
   noteRemoved(name: string): void {
     this.#stores.journal?.index.noteRemoved(`${this.directory}/${name}`);
   }
 
-  /** Pauses recording, or goes on; a boat that comes meanwhile is told to come again. */
+  /** Pauses or resumes recording; meanwhile the boat's handshakes fail, and it tries again later. */
   pause(isPaused: boolean): void {
     this.#stores.pause(isPaused);
   }
@@ -319,12 +319,12 @@ export class Instance {
     this.#isStopped = true;
     this.#sessions.end(unavailable("the server is stopping"));
     await this.#inTurn(() => this.#close());
-    await this.#kept.close();
+    await this.#stateFile.close();
     await this.events.close();
   }
 
-  /** Journals a live frame. False when it is too late for that. */
-  #keep(seq: number, frame: Message): boolean {
+  /** Appends a live frame to the journal. False if it is out of order and only a backfill can store it. */
+  #append(seq: number, frame: Message): boolean {
     const { received, record: { counters } } = this;
     const { journal } = this.#stores;
     if (!journal) throw unavailable("the boat's files are closed");
@@ -340,7 +340,7 @@ export class Instance {
     if (journal.append(seq, frame)) return true;
     received.forget({ start: seq, end: seq + 1 });
     counters.refusedFrames++;
-    throw unavailable(`frame ${seq} cannot be kept: ${this.#stores.failure ?? "the disk is too slow"}`);
+    throw unavailable(`frame ${seq} cannot be recorded: ${this.#stores.failure ?? "the disk is too slow"}`);
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -350,19 +350,19 @@ export class Instance {
   }
 
   #save(): void {
-    this.#isNews = false;
+    this.#isChanged = false;
     this.#savedMs = this.#options.clock.monoMs();
-    this.#kept.changed();
+    this.#stateFile.changed();
   }
 
-  /** A stream begins. Gives the files, which its handshake has opened. */
+  /** Begins a stream. Returns the files, which its handshake has opened. */
   async #enter(kind: SessionKind, session: InstanceSession): Promise<InstanceJournal> {
     const { journal } = this.#stores;
     if (this.#isStopped) throw unavailable("the server is stopping");
-    if (!journal) throw handshakeFirst();
+    if (!journal) throw handshakeRequired();
     const { connection = "" } = session;
-    const request = this.#machines.askedOf(connection);
-    if (request) this.#machines.requireAlone({ isStreaming: this.#sessions.isOpenElsewhere(connection) });
+    const request = this.#copyDetector.unprovenRequest(connection);
+    if (request) this.#copyDetector.requireAlone({ isStreaming: this.#sessions.isOpenElsewhere(connection) });
     this.#sessions.enter(kind, session);
     try {
       if (request) await this.#handshakes.accept(request, { connection, known: true, verdict: { kind: "same" } });
@@ -382,17 +382,17 @@ export class Instance {
     return journal;
   }
 
-  /** What was acknowledged is gone: a boat that is here makes another handshake, which asks for it. */
+  /** Acknowledged frames have disappeared: ends the streams, so that the boat's next handshake requests them. */
   #noteVanished(frames: number, reason: string): void {
-    this.#options.log.error("frames of a boat are gone from the disk", { id: this.id, frames, reason });
-    this.note("checkpoint", `${frames} frames are gone from the disk, and missing again: ${reason}`);
-    this.#sessions.startOver(unavailable("frames that were here are gone from the disk: a handshake tells which"));
-    this.#isNews = true;
+    this.#options.log.error("boat frames missing from the disk", { id: this.id, frames, reason });
+    this.note("checkpoint", `${frames} frames have disappeared from the disk and are requested again: ${reason}`);
+    this.#sessions.endAll(unavailable("frames have disappeared from the disk: a new handshake requests them again"));
+    this.#isChanged = true;
   }
 
   async #close(): Promise<void> {
     if (!this.isOpen) return;
-    this.#sessions.forgetGreetings();
+    this.#sessions.forgetHandshakes();
     await this.#stores.close();
     this.#save();
   }

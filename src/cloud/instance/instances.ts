@@ -13,34 +13,34 @@ import { Instance } from "./instance.ts";
 import type { InstanceSettings } from "./settings.ts";
 import type { OpenReplica } from "../replica/replica.ts";
 
-/** How the boats of a cloud are kept. */
+/** Options of {@linkcode Instances}. */
 export interface InstancesOptions {
-  /** A directory for each boat is in it; what begins with a dot is none. Made when it is missing. */
+  /** Contains a directory for each boat; names that begin with a dot are ignored. Created if missing. */
   dataDirectory: string;
-  /** Asked whenever they matter, so that they may change. */
+  /** Settings that may change while running. */
   settings: () => InstanceSettings;
-  /** Makes a boat's replica; left out: there are none. */
+  /** Left out: boats have no replicas. */
   openReplica?: OpenReplica | undefined;
-  /** Told when a file of a boat is ended: it may be archived. */
+  /** Called when a file of a boat is complete and may be archived. */
   onFileEnded?: ((id: string) => void) | undefined;
   clock: Clock;
   log: Logger;
 }
 
-/** States that are read at a time when a cloud starts. */
+/** States read concurrently at start. */
 const READ_AT_ONCE = 32;
-/** Boats whose files are looked at at a time after a crash. */
-const SETTLED_AT_ONCE = 4;
-/** Where too many boats are open, one that nobody uses goes after so long: its boat may be between two calls. */
+/** Boats whose files are read concurrently after a crash. */
+const RECOVERED_AT_ONCE = 4;
+/** Minimum idle time before a surplus boat is closed: its boat may be between two calls. */
 const SURPLUS_AFTER_MS = 2000;
 
-/** All boats that a cloud knows, in the order of their ids. */
+/** All boats of a cloud, sorted by id. */
 export class Instances implements Iterable<Instance> {
   readonly #options: InstancesOptions;
   readonly #lock: DirectoryLock;
   readonly #byId = new Map<string, Instance>();
-  readonly #coming = new Map<string, Promise<Instance>>();
-  /** Undefined after one has come. */
+  readonly #creating = new Map<string, Promise<Instance>>();
+  /** Undefined after a boat was added. */
   #inOrder: readonly Instance[] | undefined;
   #isStopped = false;
 
@@ -50,9 +50,9 @@ export class Instances implements Iterable<Instance> {
   }
 
   /**
-   * Takes the data directory, and reads what is known of each boat. None is connected, and no file stays open.
+   * Locks the data directory, and reads the state of each boat.
    *
-   * @throws {FileError} another process holds the directory, or it cannot be written
+   * @throws {FileError} another process uses the directory, or it cannot be written
    */
   static async open(options: InstancesOptions): Promise<Instances> {
     const { dataDirectory, log } = options;
@@ -75,19 +75,12 @@ export class Instances implements Iterable<Instance> {
     }
   }
 
-  /** How many there are. */
+  /** Number of boats. */
   get size(): number {
     return this.#byId.size;
   }
 
-  /** How many of them stream live frames now. */
-  get connected(): number {
-    let count = 0;
-    for (const { connected } of this.#byId.values()) if (connected) count++;
-    return count;
-  }
-
-  /** The boat of an id; undefined when it was never here. */
+  /** The boat with this id; undefined if it was never connected. */
   get(id: string): Instance | undefined {
     return this.#byId.get(id);
   }
@@ -98,30 +91,30 @@ export class Instances implements Iterable<Instance> {
   }
 
   /**
-   * The boat of an id. One that was never here gets its directory.
+   * The boat with this id, created with a directory if it was never connected.
    *
-   * @throws {RpcError} `INVALID_ARGUMENT`: no id; `RESOURCE_EXHAUSTED`: there are too many; `UNAVAILABLE`: the directory
-   * cannot be made
+   * @throws {RpcError} `INVALID_ARGUMENT`: invalid id; `RESOURCE_EXHAUSTED`: too many boats; `UNAVAILABLE`: the directory
+   * cannot be created
    */
   async ensure(id: string): Promise<Instance> {
     const known = this.#byId.get(id);
     if (known) return known;
     if (!isInstanceId(id)) throw new RpcError("INVALID_ARGUMENT", `"${id}" is not an instance id`);
-    const coming = this.#coming.get(id) ?? this.#make(id).finally(() => this.#coming.delete(id));
-    this.#coming.set(id, coming);
-    return await coming;
+    const creating = this.#creating.get(id) ?? this.#make(id).finally(() => this.#creating.delete(id));
+    this.#creating.set(id, creating);
+    return await creating;
   }
 
-  /** Looks at the files of boats that were open when the cloud was ended without notice, a few at a time. */
-  settle(): void {
+  /** Reads the files of boats that were open when the cloud crashed, a few at a time. */
+  recover(): void {
     const waiting = [...this.#byId.values()];
     const work = async () => {
-      for (let each = waiting.pop(); each; each = waiting.pop()) await each.settled();
+      for (let each = waiting.pop(); each; each = waiting.pop()) await each.recovered();
     };
-    for (let i = 0; i < SETTLED_AT_ONCE; i++) void work();
+    for (let i = 0; i < RECOVERED_AT_ONCE; i++) void work();
   }
 
-  /** Closes what is idle, or too much, and writes down what is known. Once a second. */
+  /** Closes idle and surplus boats, and saves changed states. Must be called once a second. */
   runHousekeeping(): void {
     const { clock, settings } = this.#options;
     const { brokerIdleTimeoutMs, maxIdleBrokers } = settings();
@@ -138,24 +131,24 @@ export class Instances implements Iterable<Instance> {
     }
   }
 
-  /** Ends all streams, writes everything down, and lets the directory go. */
+  /** Ends all streams, writes everything, and unlocks the directory. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    await Promise.allSettled(this.#coming.values());
+    await Promise.allSettled(this.#creating.values());
     const all = [...this.#byId.values()];
     for (const stopped of await Promise.allSettled(all.map((instance) => instance.stop()))) {
       if (stopped.status === "fulfilled") continue;
-      this.#options.log.error("a boat's files were not closed well", { error: errorText(stopped.reason) });
+      this.#options.log.error("boat files not closed cleanly", { error: errorText(stopped.reason) });
     }
     this.#lock.close();
   }
 
   async #make(id: string): Promise<Instance> {
     const { maxInstances } = this.#options.settings();
-    const count = this.#byId.size + this.#coming.size;
+    const count = this.#byId.size + this.#creating.size;
     if (this.#isStopped) throw new RpcError("UNAVAILABLE", "the server is stopping");
     if (count >= maxInstances) {
-      throw new RpcError("RESOURCE_EXHAUSTED", `there are ${count} boats, and no more than ${maxInstances} are taken`);
+      throw new RpcError("RESOURCE_EXHAUSTED", `the cloud has ${count} boats already, the maximum (-max-instances)`);
     }
     const { dataDirectory, log } = this.#options;
     try {
@@ -163,8 +156,8 @@ export class Instances implements Iterable<Instance> {
       await syncDirectory(dataDirectory);
       return await this.#load(id);
     } catch (error) {
-      log.error("directory of a boat cannot be made", { id, error: errorText(error) });
-      throw new RpcError("UNAVAILABLE", `the boat's directory cannot be made: ${errorText(error)}`);
+      log.error("boat directory not created", { id, error: errorText(error) });
+      throw new RpcError("UNAVAILABLE", `the boat's directory cannot be created: ${errorText(error)}`);
     }
   }
 

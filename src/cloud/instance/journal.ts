@@ -6,10 +6,10 @@ import {
   type JournalState,
   JournalWriter,
   type JournalWriterOptions,
-  mendNewest,
   parseFileName,
   recover,
   type Recovered,
+  repairNewestFiles,
   type WrittenBlock,
 } from "../../journal/mod.ts";
 import type { Range } from "../../replication/mod.ts";
@@ -17,10 +17,10 @@ import { BACKFILL_PREFIX, BackfillFiles, MAX_OPEN_BACKFILL_FILES } from "../file
 import type { InstanceSettings } from "./settings.ts";
 import type { Accounted } from "../state/state_file_rebuild.ts";
 
-/** First part of the names of files with live frames. */
+/** Prefix of the names of files with live frames. */
 const LIVE_PREFIX = "nmea2k";
 
-/** A boat's run of numbers and its buses. */
+/** A boat's epoch and its buses. */
 export interface Numbering {
   /** 16 bytes. */
   epoch: Uint8Array<ArrayBuffer>;
@@ -28,58 +28,58 @@ export interface Numbering {
   buses: readonly string[];
 }
 
-/** How a boat's files are opened. */
+/** Options of a boat's files. */
 export interface InstanceJournalOptions extends Pick<JournalWriterOptions, "devices" | "productOf"> {
   /** The boat's directory. */
   directory: string;
   settings: () => InstanceSettings;
   clock: Clock;
   log: Logger;
-  /** Told when a file of live frames is ended … */
+  /** Called when a file of live frames is complete. */
   onLiveEnded?: (() => void) | undefined;
-  /** … and when any is. */
+  /** Called when any file is complete. */
   onEnded?: (() => void) | undefined;
-  /** Told of every block that is on disk. */
+  /** Called for each block that is synced to disk. */
   onWritten?: ((block: WrittenBlock) => void) | undefined;
 }
 
 /**
- * The files of one boat that is in use: live frames, written as they come, and blocks that the boat has sent later. Both
- * are read as one journal. Files are made when there is something to go into them.
+ * The open files of one boat: live frames, and blocks from backfills. Both are read as one journal. A file is created for
+ * its first block.
  */
 export class InstanceJournal {
-  /** What is on disk, and what is about to be. */
+  /** Index of all blocks, including those that are not written yet. */
   readonly index: JournalIndex;
   readonly #options: InstanceJournalOptions;
   readonly #recovered: Recovered;
   readonly #sessions = new Set<BackfillFiles>();
-  /** The writer keeps this very list: names that change here are those of its next block. */
+  /** Shared with the writer, so that changed names apply to its next block. */
   readonly #buses: string[] = [];
   #epoch: Uint8Array<ArrayBuffer> | undefined;
   #writer: JournalWriter | undefined;
   #lastLive = 0;
-  /** Everything live up to this number is in a file, or was only in a WAL when the journal was opened. */
+  /** Live frames up to this number are in a file, or were only in a WAL when the journal was opened. */
   #writtenThrough = 0;
-  /** Everything live up to this number was told to be durable. */
-  #toldThrough = 0;
+  /** Live frames up to this number were reported as durable. */
+  #reportedThrough = 0;
   #isPaused = false;
-  /** Newest file of fetched blocks that is ended. */
+  /** Newest complete file of a backfill. */
   #newestBackfill: string | undefined;
 
   private constructor(options: InstanceJournalOptions, parts: {
     recovered: Recovered;
-    late: { journal?: InstanceJournal };
+    owner: { journal?: InstanceJournal };
     index: JournalIndex;
   }) {
     this.#options = options;
     this.#recovered = parts.recovered;
     this.index = parts.index;
     this.#newestBackfill = newestBackfill(parts.index);
-    parts.late.journal = this;
+    parts.owner.journal = this;
   }
 
   /**
-   * Mends what is torn, and looks at what is there.
+   * Repairs torn files and reads their index.
    *
    * @throws {Error} the directory cannot be read or written
    */
@@ -87,51 +87,50 @@ export class InstanceJournal {
     const { directory, log } = options;
     const { compression } = options.settings();
     const recovered = await recover({ directory, prefix: LIVE_PREFIX, compression, onlyOwn: true, log });
-    await mendNewest({ directory, prefix: BACKFILL_PREFIX, count: MAX_OPEN_BACKFILL_FILES, log });
-    const late: { journal?: InstanceJournal } = {};
-    const index = await JournalIndex.open(directory, { log, unwritten: () => late.journal?.unwritten() ?? [] });
-    return new InstanceJournal(options, { recovered, late, index });
+    await repairNewestFiles({ directory, prefix: BACKFILL_PREFIX, count: MAX_OPEN_BACKFILL_FILES, log });
+    const owner: { journal?: InstanceJournal } = {};
+    const index = await JournalIndex.open(directory, { log, unwritten: () => owner.journal?.unwritten() ?? [] });
+    return new InstanceJournal(options, { recovered, owner, index });
   }
 
-  /** The last live number of this run that is in the journal; those that come must be above it. 0: none. */
+  /** Last live number of the epoch in the journal; further ones must be above it. 0: none. */
   get lastLive(): number {
     return this.#lastLive;
   }
 
-  /** How recording of live frames does. */
+  /** State of recording live frames. */
   get state(): JournalState {
     return this.#writer?.state ?? { kind: "recording" };
   }
 
-  /** Whether live frames are being recorded. */
+  /** True once a live frame was recorded. */
   get isRecording(): boolean {
     return this.#writer !== undefined;
   }
 
-  /** Numbers of this run that only a WAL had when the journal was opened, and that could not be written then. */
+  /** Numbers of the epoch that were only in a WAL when the journal was opened, and could not be written then. */
   get onlyInWal(): Range[] {
     const word = this.#epoch && epochWordOf(this.#epoch);
-    const ours = this.#recovered.pending.filter(({ epochWord }) => epochWord === word);
-    return ours.map(({ firstSeq, lastSeq }) => ({ start: firstSeq, end: lastSeq + 1 }));
+    return this.#recovered.pending.filter(({ epochWord }) => epochWord === word)
+      .map(({ firstSeq, lastSeq }) => ({ start: firstSeq, end: lastSeq + 1 }));
   }
 
-  /** Numbers of this run that may be in no file yet. */
+  /** Numbers of the epoch that may be in no file yet. */
   get notInFiles(): Range[] {
     return [...this.onlyInWal, { start: this.#writtenThrough + 1, end: this.#lastLive + 1 }];
   }
 
-  /** The lowest of them; Infinity where there is none. */
+  /** The lowest of them; Infinity if there is none. */
   get firstNotInFiles(): number {
-    const starts = this.notInFiles.map(({ start, end }) => start < end ? start : Infinity);
-    return Math.min(...starts);
+    return Math.min(...this.notInFiles.map(({ start, end }) => start < end ? start : Infinity));
   }
 
-  /** Blocks that are not on disk yet, oldest first. */
+  /** Blocks that are not written yet, oldest first. */
   unwritten(): Uint8Array<ArrayBuffer>[] {
     return this.#writer?.unwritten() ?? this.#recovered.pending.map(({ bytes }) => bytes);
   }
 
-  /** The run of numbers that frames are of from now on; live ones go on behind those that are here of it. */
+  /** Sets the epoch and buses of further frames. Live numbers continue after those in the journal. */
   use({ epoch, buses }: Numbering): void {
     const isSame = this.#epoch?.toHex() === epoch.toHex();
     if (this.#buses.join("\n") !== buses.join("\n")) {
@@ -142,13 +141,13 @@ export class InstanceJournal {
     const recovered = this.#recovered;
     this.#epoch = epoch;
     this.#lastLive = recovered.epoch?.toHex() === epoch.toHex() ? recovered.lastSeq : 0;
-    this.#toldThrough = this.#writtenThrough = this.#lastLive;
+    this.#reportedThrough = this.#writtenThrough = this.#lastLive;
     this.#writer?.beginEpoch(epoch);
-    // They wait for a writer, and there may be no live frame for long.
+    // Pending blocks need a writer, and the next live frame may arrive much later.
     if (recovered.pending.length > 0) this.#writer ??= this.#openWriter(epoch);
   }
 
-  /** Takes a live frame, whose number is above the last one; its bytes are copied. False when it cannot be kept. */
+  /** Appends a live frame whose number is above the last one; copies its bytes. False if it cannot be recorded. */
   append(seq: number, message: Message): boolean {
     if (seq <= this.#lastLive || this.#epoch === undefined) return false;
     this.#writer ??= this.#openWriter(this.#epoch);
@@ -157,23 +156,23 @@ export class InstanceJournal {
     return true;
   }
 
-  /** Live numbers that a power cut leaves, of those that were taken and not told before. */
+  /** Live numbers that were synced since the last call. */
   newlyDurable(): Range | undefined {
     const through = this.#writer?.durableSeq ?? 0;
-    if (through <= this.#toldThrough) return undefined;
-    const range = { start: this.#toldThrough + 1, end: through + 1 };
-    this.#toldThrough = through;
+    if (through <= this.#reportedThrough) return undefined;
+    const range = { start: this.#reportedThrough + 1, end: through + 1 };
+    this.#reportedThrough = through;
     return range;
   }
 
-  /** Up to where who heard of all that was stored, and of {@linkcode newlyDurable}, goes along with the files. */
+  /** The part of the files that was reported by {@linkcode newlyDurable} and `onWritten`. */
   get accounted(): Accounted {
     const pending = this.#sessions.values().map((files) => files.accountedThrough).filter((each) => each !== undefined);
     const backfill = pending.reduce((name, each) => earlierOf(name, each.name), this.#newestBackfill);
-    return { live: this.#toldThrough, backfill };
+    return { live: this.#reportedThrough, backfill };
   }
 
-  /** Begins a session of blocks. Whoever begins it ends it by {@linkcode endBackfill}. */
+  /** Begins the files of a backfill; the caller must end them with {@linkcode endBackfill}. */
   beginBackfill(): BackfillFiles {
     const { directory, settings, clock, log } = this.#options;
     const { compression } = settings();
@@ -186,7 +185,7 @@ export class InstanceJournal {
     return files;
   }
 
-  /** Ends the files of a session. */
+  /** Ends the files of a backfill. */
   async endBackfill(files: BackfillFiles): Promise<void> {
     await files.end();
     if (!this.#sessions.delete(files) || files.newestName === undefined) return;
@@ -194,25 +193,25 @@ export class InstanceJournal {
     this.#options.onEnded?.();
   }
 
-  /** Whether a file, by its name, is being written; true before it is there. */
+  /** True while a file, given by its name, is being written, and before it exists. */
   isOpen(name: string): boolean {
     return this.#writer?.openName === name || this.#sessions.values().some((files) => files.isOpen(name));
   }
 
-  /** Pauses recording, or goes on: what comes meanwhile, live or in blocks, is not taken. */
+  /** Pauses or resumes recording; meanwhile live frames and blocks are refused. */
   pause(isPaused: boolean): void {
     this.#isPaused = isPaused;
     this.#writer?.pause(isPaused);
   }
 
-  /** Writes everything and ends all files. What could not be written is not told to be durable. */
+  /** Writes everything and ends all files. Frames that could not be written are not reported as durable. */
   async close(): Promise<void> {
     for (const files of [...this.#sessions]) await this.endBackfill(files);
     await this.#writer?.close();
   }
 
-  /** A file is gone, whoever took it; if it was being written, another one is begun. */
-  leaveFile(name: string): void {
+  /** Forgets a file that has disappeared; if it was being written, a new one is begun. */
+  forgetFile(name: string): void {
     if (this.#writer?.openName === name) void this.#writer.rotate();
     this.index.noteRemoved(`${this.#options.directory}/${name}`);
   }
@@ -232,7 +231,7 @@ export class InstanceJournal {
       prefix: LIVE_PREFIX,
       hasForeignTimes: true,
       buses: this.#buses,
-      // Thousands of boats, and each would have a thread.
+      // Otherwise each of thousands of boats would have a thread.
       slowBlockMs: Infinity,
       ...(devices && { devices }),
       ...(productOf && { productOf }),
@@ -250,7 +249,7 @@ export class InstanceJournal {
   }
 }
 
-/** Name of the newest file of fetched blocks. */
+/** Name of the newest file of a backfill. */
 function newestBackfill(index: JournalIndex): string | undefined {
   let newest: string | undefined;
   for (const { path } of index.files) {

@@ -3,214 +3,159 @@ import {
   FEATURES,
   type HandshakeRequest,
   type HandshakeResponse,
-  type LostRange,
   MAX_RANGES,
   type Range,
   Ranges,
 } from "../../replication/mod.ts";
-import { FormerEpochs, type FormerSummary } from "../state/former_epochs.ts";
+import { FormerEpochs } from "../state/former_epochs.ts";
 import type { InstanceSettings } from "./settings.ts";
 import { PEER_REPLAY_FRAMES, PeerHoles } from "../peer/holes.ts";
-import { Received, type ReceivedRecord } from "../state/received.ts";
 import {
   beginEpoch,
+  countNumbers,
   type EpochHistory,
   type EpochVerdict,
   evaluateEpoch,
   isPeerEpoch,
-} from "../state/received_epochs.ts";
+  Received,
+  type ReceivedRecord,
+} from "../state/received.ts";
 import type { InstanceState } from "../state/state_file.ts";
 import type { Accounted } from "../state/state_file_rebuild.ts";
 
-/** What is counted of a boat since the cloud was started. */
-export interface InstanceCounters {
-  /** Frames that came live, those that introduce devices not among them. */
-  liveFrames: number;
-  /** Live frames that were here before. */
-  duplicateFrames: number;
-  /** Live frames that were not taken: they came late, or could not be kept. */
-  refusedFrames: number;
-  liveStreams: number;
-  /** Blocks that were stored … */
-  backfillBlocks: number;
-  /** … their bytes on disk … */
-  backfillBytes: number;
-  /** … and the frames in them that were not here before. */
-  backfillFrames: number;
-  /** Blocks that were not what they said. */
-  verifyFailures: number;
-  /** Live streams that were ended because they were too fast … */
-  rateLimited: number;
-  /** … and because they were too far behind. */
-  lagClosed: number;
-  /** Frames that were taken, and could not be written: they are holes again. */
-  lostFrames: number;
-  /** Frames that were on disk, and are gone from there: they are holes again. */
-  vanishedFrames: number;
-  /** Blocks that were found damaged when files were checked; each time they are. */
-  damagedBlocks: number;
-  /** Frames of epochs that have ended, which never came, and which the boat does not send any more. */
-  leftFrames: number;
-}
+const zeroCounters = () => ({
+  /** Frames received live, without those that introduce devices. */
+  liveFrames: 0,
+  /** Live frames that were received before. */
+  duplicateFrames: 0,
+  /** Live frames refused: they were out of order, or could not be recorded. */
+  refusedFrames: 0,
+  liveStreams: 0,
+  /** Blocks stored. */
+  backfillBlocks: 0,
+  /** Their size on disk, bytes. */
+  backfillBytes: 0,
+  /** New frames in them. */
+  backfillFrames: 0,
+  /** Blocks refused because of their content. */
+  verifyFailures: 0,
+  /** Live streams closed because they exceeded the frame rate. */
+  rateLimited: 0,
+  /** Live streams closed because they lagged too far behind the boat. */
+  lagClosed: 0,
+  /** Frames received that could not be written: they are holes again. */
+  lostFrames: 0,
+  /** Frames that have disappeared from the disk: they are holes again. */
+  vanishedFrames: 0,
+  /** Damaged blocks found by checking files, counted in every pass. */
+  damagedBlocks: 0,
+  /** Frames of former epochs that were never received and that the boat cannot send any more. */
+  leftFrames: 0,
+});
 
-/** What is known of a boat. */
-export interface InstanceSummary {
-  id: string;
-  /** Whether it streams live frames now. */
-  connected: boolean;
-  /** Its run of numbers, hex; undefined before its first handshake. */
-  epoch: string | undefined;
-  /** Everything up to and with this number is here, or not to be had. */
-  cursor: number;
-  /** The same of what is on disk. */
-  ackSeq: number;
-  /** Highest number that came live; 0: none is known. */
-  receivedThrough: number;
-  /** The last number that the boat gave out, as far as it has told, or a frame has shown. */
-  boatHeadSeq: number;
-  /** Size of the boat's journal, so it says. */
-  boatJournalBytes: number;
-  /** What is missing, up to the boat's head, or to what comes live while it streams. */
-  holes: Range[];
-  /** What is not to be had any more, and why. */
-  lost: LostRange[];
-  /** What of the holes was on disk before, and is gone from there. */
-  vanished: Range[];
-  /** When all its files were last read and checked, milliseconds since 1970; undefined: not since the cloud was started. */
-  checkedMs: number | undefined;
-  /** Epochs before the current one of which something is missing, newest first. */
-  formerEpochs: FormerSummary[];
-  /** Frames from the cursor to the boat's head. */
-  lagSeqs: number;
-  /** When it was last heard of, milliseconds since 1970; undefined: never. */
-  lastSeenMs: number | undefined;
-  counters: Readonly<InstanceCounters>;
-  /** `idle`: no live frame is being recorded. */
-  recording: { kind: "idle" } | { kind: "recording" } | { kind: "failing"; reason: string };
-}
+/** Counters of a boat since the start of the cloud. */
+export type InstanceCounters = ReturnType<typeof zeroCounters>;
 
-/** What an answer depends on, beside the boat's word. */
+/** State of recording live frames; `idle`: no live frame is being recorded. */
+export type RecordingState = { kind: "idle" } | { kind: "recording" } | { kind: "failing"; reason: string };
+
+/** State of a boat for people and metrics. */
+export type InstanceSummary = ReturnType<InstanceRecord["summary"]> & { id: string; recording: RecordingState };
+
+/** What an answer depends on besides the request. */
 interface AnswerOptions {
-  /** Whether the boat was here before. */
+  /** True if the boat was connected before. */
   known: boolean;
-  /** Live numbers must be above this one. */
+  /** Last live number in the journal: further ones must be above it. */
   lastLive: number;
   settings: InstanceSettings;
 }
 
 const NOTHING_ACCOUNTED: Accounted = { live: 0, backfill: undefined };
 
-/** What is known of a boat's numbers and of the boat's own words. Pure. */
+/** The sequence numbers and declarations of a boat. Pure. */
 export class InstanceRecord {
-  readonly counters: InstanceCounters = {
-    liveFrames: 0,
-    duplicateFrames: 0,
-    refusedFrames: 0,
-    liveStreams: 0,
-    backfillBlocks: 0,
-    backfillBytes: 0,
-    backfillFrames: 0,
-    verifyFailures: 0,
-    rateLimited: 0,
-    lagClosed: 0,
-    lostFrames: 0,
-    vanishedFrames: 0,
-    damagedBlocks: 0,
-    leftFrames: 0,
-  };
+  readonly counters: InstanceCounters = zeroCounters();
   /** The epochs before the current one. */
   readonly former: FormerEpochs;
+  /** Last number that the boat has declared. */
+  headSeq: number;
+  /** Size of the boat's journal that it has declared, bytes. */
+  journalBytes: number;
+  /** Time of the boat's last message, milliseconds since 1970; undefined: unknown. */
+  lastSeenMs: number | undefined;
+  /** Names of the boat's buses by index; empty: it has declared none. */
+  buses: readonly string[];
+  /** The part of the files whose frames the record contains. */
+  accounted: Accounted;
+  /** Time of the last complete check of all files, milliseconds since 1970. */
+  checkedMs: number | undefined;
   #epochs: EpochHistory;
   #received: Received;
-  #headSeq: number;
-  #journalBytes: number;
-  #lastSeenMs: number | undefined;
-  #buses: readonly string[];
-  #accounted: Accounted;
-  /** What was on disk and is gone from there, as far as nothing better is known of it. */
+  /** Ranges that were on disk, have disappeared, and were not received again when last checked. */
   #vanished: Ranges;
-  #checkedMs: number | undefined;
-  /** The last live number that the journal had when it was opened. */
+  /** Last live number in the journal when it was opened. */
   #liveBefore = 0;
-  /** The first number that the boat was asked to send live. */
+  /** First number that the last handshake requested live. */
   #liveStartFrom = 1;
   #peerHoles = new PeerHoles();
 
-  /** Begins with what is known from before. */
   constructor(state: InstanceState) {
     this.#epochs = state.epochs;
     this.former = new FormerEpochs(state.former);
     this.#received = new Received(state.received);
-    this.#headSeq = state.headSeq;
-    this.#journalBytes = state.journalBytes;
-    this.#lastSeenMs = state.lastSeenMs;
-    this.#buses = state.buses;
-    this.#accounted = state.accounted ?? NOTHING_ACCOUNTED;
+    this.headSeq = state.headSeq;
+    this.journalBytes = state.journalBytes;
+    this.lastSeenMs = state.lastSeenMs;
+    this.buses = state.buses;
+    this.accounted = state.accounted ?? NOTHING_ACCOUNTED;
     this.#vanished = new Ranges(state.vanished);
   }
 
-  /** The boat's run of numbers, hex; undefined before its first handshake. */
+  /** The boat's epoch, hex; undefined before its first handshake. */
   get epoch(): string | undefined {
     return this.#epochs.current;
   }
 
-  /** The epoch that the boat's blocks name, 16 bytes; undefined where the boat names none. */
+  /** The 16 bytes that the boat's blocks must name; undefined: a peer's boat, whose blocks name no epoch. */
   get blockEpoch(): Uint8Array<ArrayBuffer> | undefined {
     const { epoch } = this;
     return epoch === undefined || isPeerEpoch(epoch) ? undefined : Uint8Array.fromHex(epoch);
   }
 
-  /** Its numbers in this run. */
+  /** Its numbers in the current epoch. */
   get received(): Received {
     return this.#received;
   }
 
-  /** The last number that the boat gave out, so it says. */
-  get headSeq(): number {
-    return this.#headSeq;
-  }
-
-  /** Highest number that came live, as far as it is known. */
+  /** Highest number received live, as far as known. */
   get receivedThrough(): number {
     return Math.max(this.#received.liveThrough, this.#liveBefore);
   }
 
-  /** When the boat was last heard of, milliseconds since 1970; undefined: never. */
-  get lastSeenMs(): number | undefined {
-    return this.#lastSeenMs;
-  }
-
-  /** Names of the boat's buses, by their indexes, as far as the boat has told them. */
-  get buses(): readonly string[] {
-    return this.#buses;
-  }
-
-  /** What a backfill may bring: what is missing below what comes live. */
+  /** Missing ranges below the live frames, which a backfill can fill. */
   get holes(): Range[] {
     return this.#received.holes(Math.max(this.#liveStartFrom, this.receivedThrough + 1));
   }
 
-  /** The number below which what is missing is on its way. */
+  /** The number below which missing frames are expected; see {@linkcode InstanceSessions.awaited}. */
   awaitedBelow(awaited: "asked" | "all" | "nothing"): number {
     return awaited === "nothing" ? 0 : awaited === "all" ? Infinity : this.#liveStartFrom;
   }
 
-  /** What is to be written down. */
+  /** The state to be saved. */
   get state(): InstanceState {
+    const { headSeq, journalBytes, lastSeenMs, buses, accounted } = this;
     return {
       epochs: this.#epochs,
-      headSeq: this.#headSeq,
-      journalBytes: this.#journalBytes,
-      lastSeenMs: this.#lastSeenMs,
-      buses: this.#buses,
-      accounted: this.#accounted,
+      ...{ headSeq, journalBytes, lastSeenMs, buses, accounted },
       received: this.#received.record(),
       vanished: this.vanished,
       ...(this.former.states.length > 0 && { former: this.former.states }),
     };
   }
 
-  /** What was on disk, is gone from there, and has not come again. */
+  /** Ranges that have disappeared from the disk and were not received again. */
   get vanished(): Range[] {
     const { last } = this.#vanished;
     if (last === undefined) return [];
@@ -218,7 +163,7 @@ export class InstanceRecord {
     return [...this.#vanished];
   }
 
-  /** Frames that were on disk are gone from there, and missing again. Gives how many. */
+  /** Marks frames that have disappeared from the disk as missing. Returns how many there were. */
   vanish(gone: Iterable<Range>): number {
     let frames = 0;
     for (const range of gone) {
@@ -230,94 +175,68 @@ export class InstanceRecord {
     return frames;
   }
 
-  /** All its files were read and checked. */
-  checked(wallMs: number): void {
-    this.#checkedMs = wallMs;
-  }
-
-  /** What a handshake means for what is held. Nothing is changed. */
-  decide({ epoch, headSeq }: HandshakeRequest): EpochVerdict {
+  /** Evaluates the epoch of a handshake. Changes nothing. */
+  evaluate({ epoch, headSeq }: HandshakeRequest): EpochVerdict {
     return evaluateEpoch(this.#epochs, { epoch, headSeq, last: this.#received.last });
   }
 
-  /** The boat's numbers begin again: nothing is held of the run. Gives how many of the former run's never came. */
+  /** Begins a new epoch without frames. Returns the count of frames missing from the former one. */
   beginEpoch({ epoch, features }: HandshakeRequest, randomBytes: (count: number) => Uint8Array): number {
-    const top = Math.max(this.#headSeq, this.receivedThrough);
-    const left = this.#received.holes(top + 1).reduce((sum, { start, end }) => sum + end - start, 0);
-    if (!features.includes("former")) this.counters.leftFrames += left;
+    const top = Math.max(this.headSeq, this.receivedThrough);
+    const missing = countNumbers(this.#received.holes(top + 1));
+    if (!features.includes("former")) this.counters.leftFrames += missing;
     const { current } = this.#epochs;
-    // What is not on disk yet is asked for again: nobody looks any more whether it was written.
+    // Frames that are not durable yet are requested again: later writes no longer update this epoch.
     if (current !== undefined) this.former.add({ epoch: current, headSeq: top, received: this.#received.record() });
     this.#epochs = beginEpoch(this.#epochs, { epoch, randomBytes });
     if (this.#epochs.current !== undefined) this.former.remove(this.#epochs.current);
     this.#received = new Received();
-    this.#accounted = NOTHING_ACCOUNTED;
+    this.accounted = NOTHING_ACCOUNTED;
     this.#vanished = new Ranges();
     this.#liveBefore = 0;
     this.#liveStartFrom = 1;
     this.#peerHoles = new PeerHoles();
-    return left;
+    return missing;
   }
 
-  /** The journal was opened: what it has may be newer than what was written down. */
-  found(received: ReceivedRecord, { lastLive }: { lastLive: number }): void {
+  /** Replaces the received numbers by those of the opened journal, which may be newer than the saved state. */
+  load(received: ReceivedRecord, { lastLive }: { lastLive: number }): void {
     this.#received = new Received(received);
     this.#liveBefore = lastLive;
   }
 
-  /** Up to where it goes along with the files. */
-  get accounted(): Accounted {
-    return this.#accounted;
-  }
-
-  /** It goes along with the files up to there. */
-  account(accounted: Accounted): void {
-    this.#accounted = accounted;
-  }
-
-  /** What was received and could not be written is missing again. */
+  /** Marks received frames that could not be written as missing. */
   forgetUnwritten(): void {
     const { count, last } = this.#received;
     this.#received.forget({ start: 1, end: last + 1 });
     this.counters.lostFrames += count - this.#received.count;
   }
 
-  /** The boat names its buses. */
-  nameBuses(names: readonly string[]): void {
-    this.#buses = names;
+  /** Accepts the boat's declarations. Returns how many of its ranges exceed the limit and are ignored. */
+  declare({ headSeq, journalBytes, void: skipped, lost }: HandshakeRequest): number {
+    this.updateHead({ headSeq, journalBytes });
+    return this.#received.declare({ void: skipped, lost, end: headSeq + 1 });
   }
 
-  /** Takes the boat's word. Gives how many of its ranges there was no room for. */
-  declare({ headSeq, journalBytes, void: never, lost }: HandshakeRequest): number {
-    this.#headSeq = headSeq;
-    this.#journalBytes = journalBytes;
-    return this.#received.declare({ void: never, lost, end: headSeq + 1 });
-  }
-
-  /** The boat says how far it is. */
-  told({ headSeq, journalBytes }: { headSeq: number; journalBytes: number }): void {
-    this.#headSeq = headSeq;
-    this.#journalBytes = journalBytes;
-  }
-
-  /** The boat was heard of. */
-  seen(wallMs: number): void {
-    this.#lastSeenMs = wallMs;
+  /** Accepts the boat's status. */
+  updateHead({ headSeq, journalBytes }: { headSeq: number; journalBytes: number }): void {
+    this.headSeq = headSeq;
+    this.journalBytes = journalBytes;
   }
 
   /**
-   * What a boat that has just declared itself is answered: all that is missing below its head is a hole, and live begins
-   * with the head, or behind it where that is here, or cannot come live any more. A boat that has less than is here, as
-   * after an old image of it was restored, sees that by it.
+   * The answer to a boat whose declarations were accepted. All missing numbers below its head are holes. The live stream
+   * starts with the head; or after it, if the head is stored or can no longer be received live. A boat that has fewer frames
+   * than the cloud, such as a restored old image, recognizes that by the answer.
    */
   answer(request: HandshakeRequest, options: AnswerOptions): HandshakeResponse {
     const response = this.draft(request, options);
     this.#liveStartFrom = response.liveStartFrom;
-    this.#peerHoles.met(request.headSeq);
+    this.#peerHoles.noteHandshake(request.headSeq);
     return response;
   }
 
-  /** The same for a boat whose word is not taken yet: nothing is changed. */
+  /** The same for a boat whose declarations are not accepted yet. Changes nothing. */
   draft({ features, headSeq }: HandshakeRequest, { known, lastLive, settings }: AnswerOptions): HandshakeResponse {
     const holes = this.#received.holes(headSeq + 1);
     const last = holes.at(-1);
@@ -333,7 +252,7 @@ export class InstanceRecord {
     }
     return {
       cursor: this.#received.cursor,
-      // Who has more is told the rest when these are filled.
+      // Later answers report the rest.
       holes: holes.slice(-MAX_RANGES),
       liveStartFrom,
       features: commonFeatures(FEATURES, features),
@@ -345,39 +264,52 @@ export class InstanceRecord {
   }
 
   /**
-   * The newest hole of a peer's boat whose live stream is to be ended now, so that it is asked for its holes again;
-   * undefined: none. To be called every second while the stream is open.
+   * The newest hole of a peer's boat if its live stream must end now, so that the next handshake requests its holes again;
+   * otherwise undefined. Must be called every second while the stream is open.
    */
   peerHoleDue(nowMs: number): Range | undefined {
     const hole = this.holes.at(-1);
-    const progress = { hole, journalBytes: this.#journalBytes, blocks: this.counters.backfillBlocks };
+    const progress = { hole, journalBytes: this.journalBytes, blocks: this.counters.backfillBlocks };
     return this.#peerHoles.isDue(progress, nowMs) ? hole : undefined;
   }
 
-  /** What is known, for people and metrics. While it streams, what is on its way is no hole. */
-  summary({ connected }: { connected: boolean }): Omit<InstanceSummary, "id" | "recording"> {
+  /** The state for people and metrics. While the boat streams, frames that are on their way are no holes. */
+  summary({ connected }: { connected: boolean }) {
     const { cursor, ack, lost } = this.#received;
-    const top = Math.max(this.#headSeq, this.receivedThrough);
+    const top = Math.max(this.headSeq, this.receivedThrough);
     return {
+      /** True while the boat streams live frames. */
       connected,
+      /** Hex; undefined before the first handshake. */
       epoch: this.epoch,
+      /** Every frame up to and including this number is stored, void or lost. */
       cursor,
+      /** Every frame up to and including this number is synced to disk, void or lost. */
       ackSeq: ack,
+      /** Highest number received live; 0: unknown. */
       receivedThrough: this.receivedThrough,
+      /** The boat's last number, from its declarations and received frames. */
       boatHeadSeq: top,
-      boatJournalBytes: this.#journalBytes,
+      boatJournalBytes: this.journalBytes,
+      /** Missing ranges up to the boat's head; while it streams, up to the first live frame. */
       holes: connected ? this.holes : this.#received.holes(top + 1),
+      /** Ranges that the boat can no longer send. */
       lost,
+      /** Those holes that were on disk before. */
       vanished: this.vanished,
-      checkedMs: this.#checkedMs,
+      /** Time of the last complete check of all files, milliseconds since 1970; undefined: none since the start. */
+      checkedMs: this.checkedMs,
+      /** Incomplete former epochs, newest first. */
       formerEpochs: this.former.incomplete,
+      /** Frames from the cursor to the boat's head. */
       lagSeqs: Math.max(0, top - cursor - this.#voidsBetween(cursor, top)),
-      lastSeenMs: this.#lastSeenMs,
+      /** Time of the boat's last message, milliseconds since 1970; undefined: unknown. */
+      lastSeenMs: this.lastSeenMs,
       counters: { ...this.counters },
     };
   }
 
-  /** Numbers that never had a frame, above one number and up to another. */
+  /** Count of void numbers above `above` and up to `through`. */
   #voidsBetween(above: number, through: number): number {
     let count = 0;
     for (const { start, end } of this.#received.void) {

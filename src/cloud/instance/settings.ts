@@ -1,44 +1,44 @@
 import { DEFAULT_BLOCK_BYTES, MAX_BLOCK_BYTES } from "../../journal/mod.ts";
 
-/** What may be set for all boats of a cloud. Each may change while it runs. */
+/** Settings of all boats of a cloud. Each may change while the cloud runs. */
 export interface InstanceSettings {
-  /** Live frames a second on average of one boat; 0: as many as come. */
+  /** Live frames a second that one boat may send on average; 0: no limit. Default 2000. */
   rateLimit: number;
-  /** Live frames of one boat at once. */
+  /** Live frames that one boat may send at once; default 500. */
   rateBurst: number;
-  /** Frames that a boat's live stream may be behind the boat before it is ended; 0: as many as it is. */
+  /** Frames that a live stream may lag behind its boat before it is closed; 0: no limit. Default 10 000. */
   maxLiveLagFrames: number;
-  /** Longest time that a live frame is in memory alone, milliseconds. */
+  /** Maximum time before a live frame is synced to disk, milliseconds; default 1000. */
   syncIntervalMs: number;
-  /** A new file of live frames begins after so long, milliseconds; 0: never. */
+  /** A new file of live frames starts after this time, milliseconds; 0: never. Default 1 h. */
   rotateDurationMs: number;
-  /** A new file of live frames begins when one is larger, bytes; 0: never. */
+  /** A new file of live frames starts beyond this size, bytes; 0 (the default): never. */
   rotateBytes: number;
-  /** Bytes of a block of live frames, a power of two. */
+  /** Size of a block of live frames, bytes, a power of two; default 256 KiB. */
   blockBytes: number;
-  /** Live frames of one boat that wait in memory for a disk, bytes; what comes beyond that the boat sends again later. */
+  /** Live frames of one boat that wait in memory for a slow disk, bytes; the boat sends further ones again. Default 2 MiB. */
   maxBacklogBytes: number;
-  /** How blocks lie on disk. */
+  /** Compression of blocks on disk; default `zstd`. */
   compression: "none" | "zstd";
-  /** What a boat that is away has open is closed after so long without use, milliseconds. */
+  /** Replica and files of a disconnected boat are closed after this time without a reader, milliseconds; default 5 min. */
   brokerIdleTimeoutMs: number;
-  /** Most boats that are open although nobody uses them: those that were used longest ago are closed before their time. */
+  /** Maximum boats that are open but unused; beyond it the least recently used are closed. Default 500. */
   maxIdleBrokers: number;
-  /** Frames in the ring of a boat that is here. */
+  /** Capacity of a replica's ring, frames, a power of two; default 65 536. */
   ringFrames: number;
-  /** A device that was silent for so long, by the boat's newest frame, is forgotten; milliseconds, 0: never. */
+  /** A device that is silent for this time, by the times of the boat's frames, is removed; milliseconds, 0: never. Default 5 min. */
   deviceIdleTimeoutMs: number;
-  /** Sessions wait for what is missing while the boat is connected, and for so long after it has gone, milliseconds. */
+  /** Sessions wait for missing frames while the boat is connected and for this time after, milliseconds; default 30 s. */
   holeGraceMs: number;
-  /** So long after a boat was last heard of, another machine with its identity is refused, milliseconds. */
+  /** For this time after a boat's last message another machine with its identity is refused, milliseconds; default 1 h. */
   copyRefuseMs: number;
-  /** Most boats that are known. */
+  /** Maximum boats, default 10 000. */
   maxInstances: number;
-  /** Largest block that is taken from a boat, bytes unpacked. */
+  /** Maximum size of a block from a boat, bytes, uncompressed; default {@linkcode MAX_BLOCK_BYTES}. */
   maxBlockBytes: number;
 }
 
-/** What holds where nothing is set. */
+/** Default settings. */
 export const INSTANCE_DEFAULTS: InstanceSettings = {
   rateLimit: 2000,
   rateBurst: 500,

@@ -10,31 +10,31 @@ import type { OpenReplica, Replica } from "../replica/replica.ts";
 import { withNewerFrames } from "../state/state_file_rebuild.ts";
 import { StoredFiles } from "../files/stored_files.ts";
 
-/** What a boat's stores are made of. */
+/** Dependencies of a boat's journal and replica. */
 export interface InstanceStoresOptions {
   id: string;
-  /** The boat's directory, which is there. */
+  /** The boat's directory, which exists. */
   directory: string;
   settings: () => InstanceSettings;
-  /** Left out: there are no replicas. */
+  /** Left out: boats have no replicas. */
   openReplica?: OpenReplica | undefined;
-  /** Told when a file of the boat is ended: it may be archived. */
+  /** Called when a file of the boat is complete and may be archived. */
   onFileEnded?: ((id: string) => void) | undefined;
   clock: Clock;
   log: Logger;
 }
 
 interface StoresOptions extends InstanceStoresOptions {
-  /** Readers wait for what is missing below this number. */
+  /** Readers wait for missing frames below this number. */
   awaitedBelow: () => number;
-  /** Told when frames that were on disk are gone: how many, and why. */
+  /** Called when frames have disappeared from the disk. */
   onVanished: (frames: number, reason: string) => void;
 }
 
-/** What a boat's only bus is called where the boat does not say. */
-const ONE_BUS: readonly string[] = ["can0"];
+/** Buses of a boat that names none. */
+const DEFAULT_BUSES: readonly string[] = ["can0"];
 
-/** A boat's open files and its replica. Who opens and closes them does one thing after the other. */
+/** A boat's open files and its replica. Callers must not run two methods at the same time. */
 export class InstanceStores {
   readonly #options: StoresOptions;
   readonly #record: InstanceRecord;
@@ -44,44 +44,43 @@ export class InstanceStores {
   #isPaused = false;
   #isOpening = false;
 
-  /** Opens nothing yet. */
   constructor(options: StoresOptions, record: InstanceRecord) {
     this.#options = options;
     this.#record = record;
   }
 
-  /** The boat's files, where they are open. */
+  /** The boat's files; undefined while they are closed. */
   get journal(): InstanceJournal | undefined {
     return this.#journal;
   }
 
-  /** The replica, where it runs. */
+  /** The replica; undefined while it is stopped. */
   get replica(): Replica | undefined {
     return this.#replica;
   }
 
-  /** Why nothing can be recorded now; undefined when it can. */
+  /** Why nothing can be recorded; undefined: recording is possible. */
   get failure(): string | undefined {
     const state = this.#journal?.state;
     if (state?.kind === "failing") return state.reason;
     return this.#isPaused ? "recording is paused: there is no room" : undefined;
   }
 
-  /** Whether live frames are recorded now. */
+  /** State of recording live frames. */
   get recording(): InstanceSummary["recording"] {
     const { failure } = this;
     if (failure !== undefined) return { kind: "failing", reason: failure };
     return { kind: this.#journal?.isRecording ? "recording" : "idle" };
   }
 
-  /** Names of the boat's buses, by their indexes. */
+  /** Names of the boat's buses, by index. */
   get buses(): readonly string[] {
     const { buses } = this.#record;
-    return buses.length > 0 ? buses : ONE_BUS;
+    return buses.length > 0 ? buses : DEFAULT_BUSES;
   }
 
   /**
-   * Opens the boat's files; the record learns what they have.
+   * Opens the boat's files and updates the record from them.
    *
    * @throws {RpcError} `UNAVAILABLE`: they cannot be used
    */
@@ -97,33 +96,33 @@ export class InstanceStores {
         productOf: (bus, src) => this.#replica?.broker.registry.get(bus, src)?.product,
         onLiveEnded: () => void this.#replica?.writeSnapshot(),
         onEnded: () => {
-          ledger.ended((name) => journal.isOpen(name));
+          ledger.endFiles((name) => journal.isOpen(name));
           onFileEnded?.(id);
         },
         onWritten: ({ path, header, ...block }) => {
-          if (header.epochWord === this.#epochWord) ledger.note(path.slice(path.lastIndexOf("/") + 1), block);
+          if (header.epochWord === this.#epochWord) ledger.addBlock(path.slice(path.lastIndexOf("/") + 1), block);
         },
       });
       journal.pause(this.#isPaused);
-      await this.#lookInto({ journal, ledger });
+      await this.#reconcile({ journal, ledger });
       this.#ledger = ledger;
       return this.#journal = journal;
     } catch (error) {
-      log.error("files of a boat cannot be used", { id, error: errorText(error) });
+      log.error("boat files not usable", { id, error: errorText(error) });
       throw new RpcError("UNAVAILABLE", `the boat's files cannot be used: ${errorText(error)}`);
     } finally {
       this.#isOpening = false;
     }
   }
 
-  /** Its files, to be checked. @throws {RpcError} `UNAVAILABLE`: they are not open */
+  /** The checker of the boat's files. @throws {RpcError} `UNAVAILABLE`: they are closed */
   get files(): StoredFiles {
     const [journal, ledger] = [this.#journal, this.#ledger];
     if (!journal || !ledger) throw new RpcError("UNAVAILABLE", "the boat's files are closed");
     return this.#filesOf({ journal, ledger });
   }
 
-  /** A file is about to be deleted on purpose: what it holds is not missed. */
+  /** Marks the frames of a file as deleted intentionally: the boat is not asked for them again. */
   async prune(name: string): Promise<void> {
     if (this.#ledger) {
       this.#ledger.prune(name);
@@ -134,20 +133,20 @@ export class InstanceStores {
     await ledger.close();
   }
 
-  /** Whether a file, by its name, is being written, or mended; true before it is there. */
+  /** True while a file, given by its name, is being written or repaired, and before it exists. */
   isFileOpen(name: string): boolean {
     return this.#isOpening || (this.#journal?.isOpen(name) ?? false);
   }
 
-  /** The record has begun a new run of numbers, perhaps with other buses; what the files have of it, it learns. */
+  /** Switches to the record's new epoch, and updates the record from the files. */
   async beginEpoch(busesBefore: readonly string[]): Promise<void> {
-    if (this.#journal && this.#ledger) await this.#lookInto({ journal: this.#journal, ledger: this.#ledger });
+    if (this.#journal && this.#ledger) await this.#reconcile({ journal: this.#journal, ledger: this.#ledger });
     const { epoch } = this.#record;
     if (busesBefore.join("\n") !== this.buses.join("\n")) await this.stopReplica();
     else if (epoch !== undefined) this.#replica?.newEpoch(epoch, this.buses);
   }
 
-  /** The record has other buses. */
+  /** Switches to the record's new buses. */
   async useBuses(): Promise<void> {
     await this.stopReplica();
     const { epoch } = this.#record;
@@ -155,9 +154,9 @@ export class InstanceStores {
   }
 
   /**
-   * The replica, started when it is not running. The files have to be open.
+   * Returns the replica, and starts it if necessary. The files must be open.
    *
-   * @throws {RpcError} `FAILED_PRECONDITION`: the boat was never here, or there are no replicas
+   * @throws {RpcError} `FAILED_PRECONDITION`: the boat was never connected, or boats have no replicas
    */
   async startReplica(): Promise<Replica> {
     if (this.#replica) return this.#replica;
@@ -165,7 +164,7 @@ export class InstanceStores {
     const { epoch, received } = this.#record;
     const journal = this.#journal;
     if (!openReplica || !journal || epoch === undefined) {
-      throw new RpcError("FAILED_PRECONDITION", `nothing has come of "${id}" so far`);
+      throw new RpcError("FAILED_PRECONDITION", `no frame of "${id}" has been received yet`);
     }
     const numbers = {
       received: () => this.#record.received,
@@ -177,38 +176,38 @@ export class InstanceStores {
     return this.#replica = await openReplica({ id, directory, epoch, buses, head: received.last, index, numbers });
   }
 
-  /** Ends the replica, and all that reads from it. */
+  /** Stops the replica and its readers. */
   async stopReplica(): Promise<void> {
     const replica = this.#replica;
     this.#replica = undefined;
     await replica?.stop();
   }
 
-  /** Pauses recording, or goes on. */
+  /** Pauses or resumes recording. */
   pause(isPaused: boolean): void {
     this.#isPaused = isPaused;
     this.#journal?.pause(isPaused);
   }
 
-  /** What has become durable may be acknowledged. */
-  settle(): void {
+  /** Marks newly synced live frames as durable, so that they may be acknowledged. */
+  markDurable(): void {
     const range = this.#journal?.newlyDurable();
     if (range) this.#record.received.markDurable(range);
   }
 
-  /** Brings the record in line with the files, for it to be written down. */
+  /** Updates the record before it is saved. */
   account(): void {
-    this.settle();
-    if (this.#journal && this.#record.epoch !== undefined) this.#record.account(this.#journal.accounted);
+    this.markDurable();
+    if (this.#journal && this.#record.epoch !== undefined) this.#record.accounted = this.#journal.accounted;
   }
 
-  /** Writes everything and closes it. What could not be written is missing again. */
+  /** Stops the replica, and writes and closes all files. Frames that could not be written are missing again. */
   async close(): Promise<void> {
     const journal = this.#journal;
     await this.stopReplica();
     await journal?.close();
     this.account();
-    this.#ledger?.ended(() => false);
+    this.#ledger?.endFiles(() => false);
     await this.#ledger?.close();
     this.#ledger = undefined;
     this.#journal = undefined;
@@ -220,21 +219,21 @@ export class InstanceStores {
     return epoch === undefined ? undefined : epochWordOf(Uint8Array.fromHex(epoch));
   }
 
-  /** The record learns what the files have of its run of numbers, and what they have no more. */
-  async #lookInto({ journal, ledger }: { journal: InstanceJournal; ledger: FileLedger }): Promise<void> {
+  /** Updates the record from the files: frames that it does not know, and frames that have disappeared. */
+  async #reconcile({ journal, ledger }: { journal: InstanceJournal; ledger: FileLedger }): Promise<void> {
     const { epoch, received, accounted } = this.#record;
     if (epoch === undefined) return;
     journal.use({ epoch: Uint8Array.fromHex(epoch), buses: this.buses });
-    ledger.begin(epoch, { isNew: received.count === 0 });
+    ledger.beginEpoch(epoch, { isNew: received.count === 0 });
     const files = this.#filesOf({ journal, ledger });
     const known = received.record();
     const { durable } = ledger.isComplete
       ? { durable: await files.catchUp(known.durable) }
       : await withNewerFrames(known, { journal: journal.index, epoch, accounted });
     const all = new Ranges([...durable, ...journal.onlyInWal]);
-    this.#record.found({ ...known, durable: [...all] }, { lastLive: journal.lastLive });
+    this.#record.load({ ...known, durable: [...all] }, { lastLive: journal.lastLive });
     await files.findMissing();
-    files.decide();
+    files.findUnheld();
   }
 
   #filesOf(parts: { journal: InstanceJournal; ledger: FileLedger }): StoredFiles {
@@ -243,7 +242,7 @@ export class InstanceStores {
   }
 }
 
-/** What a block says of a device. */
+/** A device as a block records it. */
 function blockDevice({ bus, src, name = 0n, product = NO_PRODUCT }: DeviceRecord): BlockDevice {
   return { bus, src, name, activeFrom: 0, ...product };
 }

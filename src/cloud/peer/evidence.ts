@@ -1,52 +1,55 @@
 import { sourceOfId } from "../../frame/mod.ts";
+
 /** A frame of a peer cloud's file. */
 export interface PeerFrame {
   /** 29 bits, without a bus. */
   id: number;
   pgn: number;
-  /** Microseconds since 1970, as the file has it. */
+  /** Microseconds since 1970, as in the file. */
   timeUs: number;
   data: Uint8Array<ArrayBuffer>;
 }
 
-/** A frame whose number is known, to compare with. */
+/** A frame with a known number, to compare with. */
 export interface NumberedFrame extends PeerFrame {
   seq: number;
 }
 
-/** Frames of a block whose numbers are known: from one place up to but without another. */
+/** Consecutive frames of a block with known numbers. */
 export interface Stretch {
+  /** Index of the first frame. */
   from: number;
+  /** Index after the last frame. */
   to: number;
-  /** Number of the first of them. */
+  /** Number of the first frame. */
   firstSeq: number;
-  /** How much later than the boat has it the block has their times, microseconds. */
+  /** The block's times minus the boat's times of the same frames, microseconds. */
   shiftUs: number;
 }
 
-/** What is known of a block from elsewhere. */
+/** Information about a block from its header and from other blocks. */
 export interface Evidence {
-  /** Number of the first frame, as the block's header has it; 0: it is not known. */
+  /** Number of the first frame in the block's header; 0: unknown. */
   baseSeq: number;
-  /** Frames around the block's time whose numbers are known, in any order. */
+  /** Frames with known numbers around the block's time, in any order. */
   numbered: readonly NumberedFrame[];
-  /** Time of the first frame of a block that begins with a number; undefined: none does. */
+  /** Time of the first frame of the block that begins with a number; undefined: none does. */
   beginsAt: (seq: number) => number | undefined;
 }
 
-/** So many frames in a row with the same content and the same steps of time are the same frames. */
+/** Minimum consecutive frames with equal content and time steps that prove that they are the same frames. */
 const SAME_FRAMES = 32;
-/** Frames that are looked up together. */
+/** Consecutive frames that form one lookup key. */
 const KEY_FRAMES = 4;
 const ADDRESS_CLAIM = 60928;
 const PRODUCT_INFORMATION = 126996;
 
 /**
- * Finds the frames of a block whose numbers and times are beyond doubt. A peer's cloud writes down the number of a block's
- * first frame alone. Frames that it missed, and copies of address claims that it puts in at each connection, make the
- * numbers of all later frames wrong. A number counts as known between two places that agree: the block's beginning, frames
- * that the boat's own blocks have, too, and the number with which another block begins where this one ends. Address claims
- * in between may be such copies, so they count only where a block of the boat has them.
+ * Finds the frames of a block whose numbers and times are certain. A peer's cloud only records the number of a block's first
+ * frame. Frames that it missed, and copies of address claims that it inserts at each connection, shift the numbers of all
+ * later frames. Numbers are certain between two positions that agree. Such positions are the block's beginning, frames that
+ * the boat's own blocks contain, too, and the number with which another block begins where this one ends. Address claims in
+ * between may be inserted copies, so they are certain only if a block of the boat contains them.
  *
  * @example
  * ```ts
@@ -58,65 +61,65 @@ const PRODUCT_INFORMATION = 126996;
  * ```
  */
 export function knownStretches(frames: readonly PeerFrame[], evidence: Evidence): Stretch[] {
-  const places = sameFrames(frames, evidence.numbered);
+  const anchors = sameFrames(frames, evidence.numbered);
   const { baseSeq } = evidence;
-  if (baseSeq > 0 && frames.length > 0 && places[0]?.from !== 0) {
-    places.unshift({ from: 0, to: 1, firstSeq: baseSeq, shiftUs: 0 });
+  if (baseSeq > 0 && frames.length > 0 && anchors[0]?.from !== 0) {
+    anchors.unshift({ from: 0, to: 1, firstSeq: baseSeq, shiftUs: 0 });
   }
   const found: Stretch[] = [];
-  for (const [i, place] of places.entries()) {
-    if (place.to - place.from >= SAME_FRAMES) found.push(place);
-    const next = places[i + 1];
+  for (const [i, anchor] of anchors.entries()) {
+    if (anchor.to - anchor.from >= SAME_FRAMES) found.push(anchor);
+    const next = anchors[i + 1];
     const isAgreed = next
-      ? next.firstSeq - place.firstSeq === next.from - place.from && next.shiftUs === place.shiftUs
-      : isFollowed(frames, { place, beginsAt: evidence.beginsAt });
-    if (isAgreed) found.push(...between(frames, { place, to: next?.from ?? frames.length }));
+      ? next.firstSeq - anchor.firstSeq === next.from - anchor.from && next.shiftUs === anchor.shiftUs
+      : isFollowed(frames, { anchor, beginsAt: evidence.beginsAt });
+    if (isAgreed) found.push(...between(frames, { anchor, to: next?.from ?? frames.length }));
   }
   return found;
 }
 
-/** Whether another block begins with the number that follows the last frame's, and not before it. */
+/** True if another block begins with the number after the last frame's, and not earlier in time. */
 function isFollowed(
   frames: readonly PeerFrame[],
-  { place: { from, firstSeq, shiftUs }, beginsAt }: { place: Stretch; beginsAt: Evidence["beginsAt"] },
+  { anchor: { from, firstSeq, shiftUs }, beginsAt }: { anchor: Stretch; beginsAt: Evidence["beginsAt"] },
 ): boolean {
   const timeUs = beginsAt(firstSeq + frames.length - from);
   const last = frames.at(-1);
   return timeUs !== undefined && last !== undefined && timeUs >= last.timeUs - shiftUs;
 }
 
-/** The frames from a place on, without the address claims and what follows each at once. */
-function between(frames: readonly PeerFrame[], { place, to }: { place: Stretch; to: number }): Stretch[] {
-  const { shiftUs } = place;
-  const isSame = place.to - place.from >= SAME_FRAMES;
+/** The frames from an anchor to `to`, without possible copies. */
+function between(frames: readonly PeerFrame[], { anchor, to }: { anchor: Stretch; to: number }): Stretch[] {
+  const { shiftUs } = anchor;
+  const isSame = anchor.to - anchor.from >= SAME_FRAMES;
   const found: Stretch[] = [];
-  let from = isSame ? place.to : place.from;
+  let from = isSame ? anchor.to : anchor.from;
   for (let at = from; at <= to; at++) {
     const frame = frames[at];
     if (at < to && frame && !mayBeCopy(frames, at)) continue;
-    if (at > from) found.push({ from, to: at, firstSeq: place.firstSeq + from - place.from, shiftUs });
+    if (at > from) found.push({ from, to: at, firstSeq: anchor.firstSeq + from - anchor.from, shiftUs });
     from = at + 1;
   }
   return found;
 }
 
-/** Whether a frame may be one that the peer's boat put in to introduce its devices. */
+/** True if the peer may have inserted the frame to introduce a device. */
 function mayBeCopy(frames: readonly PeerFrame[], at: number): boolean {
   const pgn = frames[at]?.pgn;
   if (pgn === ADDRESS_CLAIM) return true;
   if (pgn !== PRODUCT_INFORMATION) return false;
   const before = frames[at - 1];
-  // What introduces a device follows its claim.
+  // An inserted product information follows the claim of its device.
   return before !== undefined && sourceOfId(before.id) === sourceOfId(frames[at]?.id ?? 0) && mayBeCopy(frames, at - 1);
 }
 
-/** Stretches of frames that are among the numbered ones, with the same steps of time. */
+/** Stretches of frames that equal numbered ones and have the same time steps. */
 function sameFrames(frames: readonly PeerFrame[], numbered: readonly NumberedFrame[]): Stretch[] {
   if (numbered.length < SAME_FRAMES) return [];
   const bySeq = new Map(numbered.map((frame) => [frame.seq, frame]));
   // Blocks of the boat may overlap.
   const known = [...bySeq.values()].sort((one, other) => one.seq - other.seq);
-  const places = new Map<string, number[]>();
+  const seqsByKey = new Map<string, number[]>();
   const texts = new Map<PeerFrame, string>();
   const textOf = (frame: PeerFrame): string => {
     const known = texts.get(frame) ?? `${frame.id}#${frame.data.toHex()}`;
@@ -125,12 +128,12 @@ function sameFrames(frames: readonly PeerFrame[], numbered: readonly NumberedFra
   };
   for (const [i, { seq }] of known.entries()) {
     const key = keyAt(known, { at: i, textOf });
-    if (key !== undefined) places.set(key, [...places.get(key) ?? [], seq]);
+    if (key !== undefined) seqsByKey.set(key, [...seqsByKey.get(key) ?? [], seq]);
   }
   const found: Stretch[] = [];
   for (let at = 0; at < frames.length;) {
     const key = keyAt(frames, { at, textOf });
-    const stretches = (key === undefined ? [] : places.get(key) ?? [])
+    const stretches = (key === undefined ? [] : seqsByKey.get(key) ?? [])
       .map((seq) => stretchAt(frames, { at, seq, bySeq, textOf }))
       .filter(({ from, to }) => to - from >= SAME_FRAMES);
     const [only, ...others] = stretches;
@@ -140,7 +143,7 @@ function sameFrames(frames: readonly PeerFrame[], numbered: readonly NumberedFra
   return found;
 }
 
-/** What some frames in a row are, and the steps of time between them; undefined: there are not so many. */
+/** Content and time steps of the next {@linkcode KEY_FRAMES} frames; undefined: there are fewer. */
 function keyAt(
   frames: readonly PeerFrame[],
   { at, textOf }: { at: number; textOf: (frame: PeerFrame) => string },

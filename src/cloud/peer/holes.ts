@@ -1,51 +1,51 @@
 import type { Range } from "../../replication/mod.ts";
 
-/** Time that a hole of a peer's boat has to stand, without any block from it, before it is asked for again, milliseconds. */
+/** Time without a block from a peer's boat before its holes are requested again, milliseconds. */
 export const PEER_HOLES_WAIT_MS = 300_000;
 /**
- * Newest frames that the boat sends live again after that, so that the reconnect leaves no hole. Its ring has them, and it
- * stays below the lag of 10 000 frames at which both sides reconnect.
+ * Newest frames that the boat then sends live again, so that the reconnect leaves no hole. They are in its ring, and are
+ * fewer than the lag of 10 000 frames at which both sides reconnect.
  */
 export const PEER_REPLAY_FRAMES = 5000;
 
-/** What is known of a peer's boat while it streams. */
+/** Progress of a peer's boat while it streams. */
 export interface PeerProgress {
-  /** The newest of its holes. */
+  /** Its newest hole. */
   hole: Range | undefined;
-  /** Size of its journal, so it says. */
+  /** Size of its journal that it has declared. */
   journalBytes: number;
-  /** Blocks that came from it. */
+  /** Blocks received from it. */
   blocks: number;
 }
 
 /**
- * Holes in the open block of a peer's boat. Such a boat sends as blocks only what is in its files, and reads them once for
- * each connection. So its live stream is ended once the journal has grown, which means that the open block was written: the
- * handshake that follows asks for the holes again.
+ * Requests holes in the open block of a peer's boat. Such a boat sends blocks only from its files, and reads them once for
+ * each connection. Therefore the cloud ends its live stream once the journal has grown, which means that the open block was
+ * written. The next handshake requests the holes again.
  *
- * A hole is asked for again once, and the gap of the reconnect itself never causes another reconnect: a stream is ended at
- * most once for each time that the boat connects for a reason of its own. Pure.
+ * Each hole is requested again once. The gap of the reconnect itself causes no further one: a stream is ended at most once
+ * for each connection that the boat makes on its own. Pure.
  */
 export class PeerHoles {
-  /** Holes below this number were asked for again. */
+  /** Holes below this number were requested again. */
   #askedBelow = 1;
   #isAsking = false;
-  /** Since when no block has come, and the smallest size of the boat's journal since. */
+  /** Time of the last block, and the smallest journal size since. */
   #waiting: { sinceMs: number; blocks: number; journalBytes: number } | undefined;
 
-  /** Whether a stream was ended, and the boat has made no handshake since. */
+  /** True after a stream was ended, until the next handshake. */
   get isAsking(): boolean {
     return this.#isAsking;
   }
 
   /** The boat has made a handshake. */
-  met(headSeq: number): void {
+  noteHandshake(headSeq: number): void {
     if (this.#isAsking) this.#askedBelow = headSeq + 1;
     this.#isAsking = false;
     this.#waiting = undefined;
   }
 
-  /** Whether the live stream is to be ended now; true once. To be called every second while it is open. */
+  /** True, once, if the live stream must end now. Must be called every second while it is open. */
   isDue({ hole, journalBytes, blocks }: PeerProgress, nowMs: number): boolean {
     const waiting = this.#waiting;
     if (this.#isAsking || !hole || hole.end <= this.#askedBelow) this.#waiting = undefined;

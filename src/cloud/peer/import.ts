@@ -22,71 +22,71 @@ import { BackfillFiles } from "../files/backfill_files.ts";
 import type { CheckedBlock } from "../files/block_check.ts";
 import { MAX_KEPT_FORMER } from "../state/former_epochs.ts";
 import { knownStretches, type NumberedFrame, type PeerFrame, type Stretch } from "./evidence.ts";
-import { type PeerBlock, type PeerRun, type PeerScan, scanPeer } from "./scan.ts";
-import { MAX_HELD_RANGES } from "../state/received.ts";
-import { isPeerEpoch, MAX_PREVIOUS_EPOCHS } from "../state/received_epochs.ts";
-import { keptState, stateFile } from "../state/state_file.ts";
+import { type PeerBlock, type PeerEpoch, type PeerScan, scanPeer } from "./scan.ts";
+import { countNumbers, isPeerEpoch, MAX_HELD_RANGES, MAX_PREVIOUS_EPOCHS } from "../state/received.ts";
+import { encodeState, stateFile } from "../state/state_file.ts";
 import { readBlockFile } from "../files/stored_files.ts";
 
-/** What is taken over. */
+/** Options of {@linkcode importPeer}. */
 export interface PeerImportOptions {
-  /** The boat's directory at the peer's cloud, `instances/ID`. It is only read. */
+  /** The boat's directory of the peer's cloud, `instances/ID`. It is only read. */
   from: string;
-  /** The boat. */
+  /** Instance id of the boat. */
   id: string;
-  /** Data directory of the cloud that takes it over. Who calls holds it. */
+  /** Data directory of the importing cloud. The caller must have locked it. */
   dataDirectory: string;
-  /** Gets faults of files. */
+  /** Receives errors of files. */
   log: Logger;
 }
 
-/** What became of one boat's data. */
+/** Result of importing one boat. */
 export interface PeerImportReport {
-  /** The boat. */
+  /** Instance id of the boat. */
   id: string;
-  /** `same`: it was taken over before, and the source has not changed. */
+  /** `same`: it was imported before, and the source has not changed. */
   kind: "imported" | "same";
-  /** Frames that are in the new directory. */
+  /** Imported frames. */
   frames: number;
-  /** Those of them that come from what the peer's cloud wrote itself. */
+  /** Those of them from blocks that the peer's cloud has written. */
   liveFrames: number;
-  /** Frames of the peer's own blocks that were not taken, as their numbers or times cannot be told for sure. */
+  /** Frames of such blocks that were left out because their numbers or times are uncertain. */
   unknownFrames: number;
-  /** Runs of numbers. */
+  /** Number of epochs. */
   epochs: number;
-  /** Numbers of the newest run that are missing, which the boat will be asked for. */
+  /** Missing numbers of the newest epoch, which the cloud will request from the boat. */
   missing: number;
-  /** What could not be read or was not taken, in words. */
+  /** Unreadable or refused blocks, for people. */
   damage: readonly string[];
 }
 
-/** The target is in use, or the source is none. */
+/** The target exists, or the source cannot be used. */
 export class PeerImportError extends Error {
-  /** Tells it from other errors. */
+  /** `PeerImportError`. */
   override readonly name = "PeerImportError";
 }
 
-/** Tells in a boat's directory what it was taken over from. */
+/** File in a boat's directory that describes the source of an import. */
 const MARKER_FILE = "imported.json";
-/** A file of taken over frames has those of a day at most, and so many bytes. */
+/** Maximum time span of an imported file. */
 const FILE_US = 86_400_000_000;
+/** Maximum size of an imported file. */
 const FILE_BYTES = 64 * 1024 * 1024;
-/** Blocks of the boat that begin so much earlier or later than one of the peer's may have the same frames. */
+/** Blocks of the boat this far from a block of the peer's cloud may have the same frames. */
 const AROUND_US = 60_000_000;
 const BLOCK_BYTES = 262_144;
-/** Most lines of a report's damage. */
-const MAX_TOLD = 20;
+/** Maximum lines of damage in a report. */
+const MAX_DAMAGE_LINES = 20;
 
 /**
- * Takes over what a peer's cloud holds of a boat. Blocks that the boat made come as they are; of those that the peer's
- * cloud wrote, the frames whose numbers and times are beyond doubt. What is left out is missing, so that the boat is asked
- * for it. The new directory appears whole or not at all.
+ * Imports a boat's data from a peer's cloud. Blocks that the boat has written are imported unchanged; of those that the
+ * peer's cloud has written, only the frames with certain numbers and times. The cloud requests the others from the boat. The
+ * new directory appears complete or not at all.
  *
- * @throws {PeerImportError} the boat is there with other data, its id cannot be used, or there is nothing to take over
+ * @throws {PeerImportError} the boat exists with other data, its id is invalid, or the source cannot be read
  */
 export async function importPeer(options: PeerImportOptions): Promise<PeerImportReport> {
   const { from, id, dataDirectory } = options;
-  if (!isInstanceId(id)) throw new PeerImportError(`Cannot import "${id}": it is no instance id`);
+  if (!isInstanceId(id)) throw new PeerImportError(`Cannot import "${id}": it is not an instance id`);
   const target = `${dataDirectory}/${id}`;
   const scan = await scanPeer(`${from}/journal`).catch((error: unknown) => {
     throw new PeerImportError(`Cannot read "${from}": ${errorText(error)}`);
@@ -97,7 +97,7 @@ export async function importPeer(options: PeerImportOptions): Promise<PeerImport
   if (await pathExists(target)) {
     throw new PeerImportError(`Cannot import "${id}": "${target}" is there with other data`);
   }
-  // What an import that was interrupted has left.
+  // An interrupted import may have left files.
   const staging = `${dataDirectory}/.import-${id}`;
   if (await pathExists(staging)) await Deno.remove(staging, { recursive: true });
   await Deno.mkdir(staging, { recursive: true, mode: JOURNAL_DIRECTORY_MODE });
@@ -124,65 +124,66 @@ async function pathExists(path: string): Promise<boolean> {
   });
 }
 
-/** Writes everything into a directory, and reads it again. */
+interface ImportedEpoch extends Pick<PeerEpoch, "epoch" | "buses"> {
+  held: Ranges;
+}
+
+/** Imports everything into a directory, and verifies it. */
 async function fill(
   staging: string,
-  { runs, damage }: PeerScan,
+  { epochs, damage }: PeerScan,
   { from, id, log }: PeerImportOptions,
 ): Promise<PeerImportReport> {
-  const taken: { run: PeerRun; held: Ranges }[] = [];
+  const imported: ImportedEpoch[] = [];
   const totals = { liveFrames: 0, unknownFrames: 0 };
-  const said = await readPeerState(from, damage);
+  const peer = await readPeerState(from, damage);
   const index = await JournalIndex.open(staging, { log });
-  for (const run of runs) {
-    // What the peer's cloud has written down is of the newest run.
-    const cursor = run === runs.at(-1) ? said.cursor : 0;
-    using taking = new RunImport(run, { directory: staging, index, cursor, damage, log });
-    await taking.run();
-    taken.push({ run, held: taking.held });
-    totals.liveFrames += taking.liveFrames;
-    totals.unknownFrames += taking.unknownFrames;
+  for (const each of epochs) {
+    // The peer's saved state is about the newest epoch.
+    const cursor = each === epochs.at(-1) ? peer.cursor : 0;
+    using importing = new EpochImport(each, { directory: staging, index, cursor, damage, log });
+    await importing.run();
+    imported.push({ ...each, held: importing.held });
+    totals.liveFrames += importing.liveFrames;
+    totals.unknownFrames += importing.unknownFrames;
   }
-  await requireWritten(index, taken);
-  const newest = taken.at(-1) ?? { run: undefined, held: new Ranges() };
-  const headSeq = Math.max(said.headSeq, newest.held.last ?? 0);
+  await requireWritten(index, imported);
+  const newest = imported.at(-1) ?? { epoch: undefined, buses: [], held: new Ranges() };
+  const headSeq = Math.max(peer.headSeq, newest.held.last ?? 0);
   const nothing = { void: [], lost: [] };
-  const formers = taken.slice(0, -1).filter(({ run: { epoch } }) => !isPeerEpoch(epoch)).reverse();
+  const formers = imported.slice(0, -1).filter(({ epoch }) => !isPeerEpoch(epoch)).reverse();
   const names: string[] = [];
   for await (const { name } of Deno.readDir(staging)) if (name.endsWith(".lpj")) names.push(name);
   const state = {
-    epochs: { current: newest.run?.epoch, previous: formers.map(({ run }) => run.epoch).slice(0, MAX_PREVIOUS_EPOCHS) },
-    ...{ headSeq: newest.run ? headSeq : 0, journalBytes: said.journalBytes, lastSeenMs: said.lastSeenMs },
-    buses: newest.run?.buses ?? [],
+    epochs: { current: newest.epoch, previous: formers.map(({ epoch }) => epoch).slice(0, MAX_PREVIOUS_EPOCHS) },
+    headSeq: newest.epoch === undefined ? 0 : headSeq,
+    ...{ journalBytes: peer.journalBytes, lastSeenMs: peer.lastSeenMs, buses: newest.buses },
     accounted: { live: 0, backfill: names.sort().at(-1) },
     received: { durable: [...newest.held].slice(-MAX_HELD_RANGES), ...nothing },
-    former: formers.slice(0, MAX_KEPT_FORMER).map(({ run: { epoch }, held }) => {
+    former: formers.slice(0, MAX_KEPT_FORMER).map(({ epoch, held }) => {
       return { epoch, headSeq: held.last ?? 0, received: { durable: [...held], ...nothing } };
     }),
   };
-  await stateFile(staging).write(JSON.stringify(keptState(id, state)) + "\n");
-  const missing = newest.held.holes(state.headSeq + 1).reduce((sum, { start, end }) => sum + end - start, 0);
-  const frames = taken.reduce((sum, { held }) => sum + held.count, 0);
-  const told = damage.slice(0, MAX_TOLD);
-  if (damage.length > MAX_TOLD) told.push(`and ${damage.length - MAX_TOLD} more`);
-  return { id, kind: "imported", frames, ...totals, epochs: taken.length, missing, damage: told };
+  await stateFile(staging).write(JSON.stringify(encodeState(id, state)) + "\n");
+  const missing = countNumbers(newest.held.holes(state.headSeq + 1));
+  const frames = imported.reduce((sum, { held }) => sum + held.count, 0);
+  const lines = damage.slice(0, MAX_DAMAGE_LINES);
+  if (damage.length > MAX_DAMAGE_LINES) lines.push(`and ${damage.length - MAX_DAMAGE_LINES} more`);
+  return { id, kind: "imported", frames, ...totals, epochs: imported.length, missing, damage: lines };
 }
 
-/** Reads all files. @throws {Error} they do not have what was written */
-async function requireWritten(
-  index: JournalIndex,
-  expected: readonly { run: PeerRun; held: Ranges }[],
-): Promise<void> {
-  const missing = new Map(expected.map(({ run, held }) => [epochWordOf(Uint8Array.fromHex(run.epoch)), held]));
+/** Reads all files. @throws {Error} an imported frame is missing */
+async function requireWritten(index: JournalIndex, imported: readonly ImportedEpoch[]): Promise<void> {
+  const missing = new Map(imported.map(({ epoch, held }) => [epochWordOf(Uint8Array.fromHex(epoch)), held]));
   for (const { path, epochWord } of index.files) {
     const read = await readBlockFile(path);
     if (read) missing.set(epochWord, missing.get(epochWord)?.subtract(read.ranges) ?? new Ranges());
   }
   const frames = missing.values().reduce((sum, { count }) => sum + count, 0);
-  if (frames > 0) throw new Error(`${frames} frames that were written cannot be read again`);
+  if (frames > 0) throw new Error(`verification failed: ${frames} imported frames cannot be read`);
 }
 
-/** What the peer's cloud has written down of a boat, as far as it can be used. */
+/** The valid members of the peer's saved state of a boat. */
 async function readPeerState(
   from: string,
   damage: string[],
@@ -201,46 +202,47 @@ async function readPeerState(
   }
 }
 
-interface RunImportOptions {
+interface EpochImportOptions {
   directory: string;
-  /** Of the directory. */
   index: JournalIndex;
-  /** The number of the last frame that the peer's cloud has written down; 0: it has none. */
+  /** Number of the last frame in the peer's saved state; 0: none. */
   cursor: number;
   damage: string[];
   log: Logger;
 }
 
-/** Takes over one run of numbers. */
-class RunImport implements Disposable {
-  /** Numbers of the frames that were written. */
+/** Imports one epoch. */
+class EpochImport implements Disposable {
+  /** Numbers of imported frames. */
   readonly held: Ranges = new Ranges();
   liveFrames = 0;
   unknownFrames = 0;
-  readonly #run: PeerRun;
-  readonly #options: RunImportOptions;
+  readonly #epoch: PeerEpoch;
+  readonly #options: EpochImportOptions;
   readonly #reader = new BlockReader();
-  /** Numbers that the boat's blocks have, written or not yet. */
+  /** Numbers in the boat's blocks, imported or not yet. */
   readonly #boats: Ranges = new Ranges();
-  /** When each block begins whose first number is known. */
+  /** First times of blocks by first number, where it is known. */
   readonly #begins: ReadonlyMap<number, number>;
   /** Blocks of the boat, by time. */
   readonly #inTime: readonly PeerBlock[];
   readonly #longestUs: number;
   #files: { files: BackfillFiles; fromUs: number; bytes: number } | undefined;
 
-  constructor(run: PeerRun, options: RunImportOptions) {
-    this.#run = run;
+  constructor(epoch: PeerEpoch, options: EpochImportOptions) {
+    this.#epoch = epoch;
     this.#options = options;
-    for (const { isBoats, baseSeq, frames } of run.blocks) if (isBoats) this.#boats.add(baseSeq, baseSeq + frames);
-    this.#inTime = run.blocks.filter(({ isBoats }) => isBoats);
+    for (const { isBoats, baseSeq, frames } of epoch.blocks) if (isBoats) this.#boats.add(baseSeq, baseSeq + frames);
+    this.#inTime = epoch.blocks.filter(({ isBoats }) => isBoats);
     this.#longestUs = this.#inTime.reduce((most, each) => Math.max(most, each.latestTimeUs - each.firstTimeUs), 0);
-    const begins = run.blocks.filter(({ baseSeq }) => baseSeq > 0);
+    const begins = epoch.blocks.filter(({ baseSeq }) => baseSeq > 0);
     this.#begins = new Map(begins.map(({ baseSeq, firstTimeUs }) => [baseSeq, firstTimeUs]));
   }
 
   async run(): Promise<void> {
-    for (const block of this.#run.blocks) await (block.isBoats ? this.#takeBoats(block) : this.#takeLive(block));
+    for (const block of this.#epoch.blocks) {
+      await (block.isBoats ? this.#importBoatBlock(block) : this.#importLiveBlock(block));
+    }
     await this.#files?.files.end();
   }
 
@@ -248,42 +250,43 @@ class RunImport implements Disposable {
     this.#reader[Symbol.dispose]();
   }
 
-  /** Takes a block over as it is, unless all of it is here. */
-  async #takeBoats(place: PeerBlock): Promise<void> {
-    const { baseSeq: start, frames, firstTimeUs, latestTimeUs } = place;
+  /** Imports a block of the boat unchanged, unless all its frames were imported. */
+  async #importBoatBlock(source: PeerBlock): Promise<void> {
+    const { baseSeq: start, frames, firstTimeUs, latestTimeUs } = source;
     const seqs = { start, end: start + frames };
     if (this.held.covers(seqs.start, seqs.end)) return;
-    const { block, bytes, packed } = await this.#reader.readStored(place.path, place);
-    await this.#write({ block, bytes: new Uint8Array(bytes), seqs, firstTimeUs, latestTimeUs, packed }, place);
+    const { block, bytes, packed } = await this.#reader.readStored(source.path, source);
+    await this.#write({ block, bytes: new Uint8Array(bytes), seqs, firstTimeUs, latestTimeUs, packed }, source);
   }
 
-  /** Takes those frames of a block of the peer's cloud whose numbers are known and that no block of the boat has. */
-  async #takeLive(place: PeerBlock): Promise<void> {
-    const frames = await this.#framesOf(place);
+  /** Imports the frames of a block of the peer's cloud that have certain numbers and are in no block of the boat. */
+  async #importLiveBlock(source: PeerBlock): Promise<void> {
+    const frames = await this.#framesOf(source);
     const numbered: NumberedFrame[] = [];
-    for (const other of this.#around(place)) numbered.push(...await this.#framesOf(other));
-    // A peer's cloud does not write down of which bus a frame is.
-    const isOneBus = this.#run.buses.length <= 1;
+    for (const other of this.#around(source)) numbered.push(...await this.#framesOf(other));
+    // A peer's cloud does not record the bus of a frame.
+    const isOneBus = this.#epoch.buses.length <= 1;
     const { cursor } = this.#options;
-    // The peer's cloud counts every frame that comes: no later one has come, and those up to there are not missing.
+    // The peer's cloud has received every frame up to its cursor, and none after it.
     const beginsAt = (seq: number) => this.#begins.get(seq) ?? (seq === cursor + 1 ? Infinity : undefined);
-    const stretches = isOneBus ? knownStretches(frames, { baseSeq: place.baseSeq, numbered, beginsAt }) : [];
+    const stretches = isOneBus ? knownStretches(frames, { baseSeq: source.baseSeq, numbered, beginsAt }) : [];
     const known = stretches.reduce((sum, { from, to }) => sum + to - from, 0);
     this.unknownFrames += frames.length - known;
-    for (const stretch of stretches) await this.#takeStretch(frames, { stretch, place });
+    for (const stretch of stretches) await this.#importStretch(frames, { stretch, source });
   }
 
-  async #takeStretch(
+  async #importStretch(
     frames: readonly PeerFrame[],
-    { stretch: { from, to, firstSeq, shiftUs }, place }: { stretch: Stretch; place: PeerBlock },
+    { stretch: { from, to, firstSeq, shiftUs }, source }: { stretch: Stretch; source: PeerBlock },
   ): Promise<void> {
     const missing = new Ranges(this.#boats.union(this.held).holes(firstSeq + to - from, firstSeq));
     for (const { start, end } of missing) {
       const builder = new BlockBuilder({ blockBytes: BLOCK_BYTES });
-      const notes = { epoch: Uint8Array.fromHex(this.#run.epoch), buses: this.#run.buses };
-      const begin = () => builder.begin({ notes: this.#run.buses.length > 0 ? notes : { epoch: notes.epoch } });
+      const metadata = { epoch: Uint8Array.fromHex(this.#epoch.epoch), buses: this.#epoch.buses };
+      const begin = () =>
+        builder.begin({ metadata: this.#epoch.buses.length > 0 ? metadata : { epoch: metadata.epoch } });
       const endBlock = async () => {
-        if (builder.frames > 0) await this.#writeBuilt(builder, place);
+        if (builder.frames > 0) await this.#writeBuilt(builder, source);
         begin();
       };
       begin();
@@ -300,25 +303,24 @@ class RunImport implements Disposable {
     }
   }
 
-  async #writeBuilt(builder: BlockBuilder, place: PeerBlock): Promise<void> {
+  async #writeBuilt(builder: BlockBuilder, source: PeerBlock): Promise<void> {
     const { firstSeq: start, lastSeq, firstTimeUs, latestTimeUs } = builder;
     const bytes = builder.finish();
     const block = readBlock(bytes, { version: 2, blockBytes: bytes.length });
     const seqs = { start, end: lastSeq + 1 };
-    await this.#write({ block, bytes, seqs, firstTimeUs, latestTimeUs, packed: undefined }, place);
+    await this.#write({ block, bytes, seqs, firstTimeUs, latestTimeUs, packed: undefined }, source);
   }
 
-  /** Stores a block, unless it has other frames than what is here under the same numbers. */
+  /** Writes a block, unless it contradicts imported frames with the same numbers. */
   async #write(block: CheckedBlock, { path, offset }: PeerBlock): Promise<void> {
-    const epoch = Uint8Array.fromHex(this.#run.epoch);
+    const epoch = Uint8Array.fromHex(this.#epoch.epoch);
     const { seqs: { start, end } } = block;
     const files = await this.#filesFor(block);
-    const isOverlapping =
-      this.held.holes(end, start).reduce((sum, hole) => sum + hole.end - hole.start, 0) < end - start;
+    const isOverlapping = countNumbers(this.held.holes(end, start)) < end - start;
     const conflict = isOverlapping ? await files.conflict(block, epoch) : undefined;
     if (conflict !== undefined) {
       const name = path.slice(path.lastIndexOf("/") + 1);
-      this.#options.damage.push(`${name}, byte ${offset}: frame ${conflict} is here with other content`);
+      this.#options.damage.push(`${name}, byte ${offset}: frame ${conflict} was imported with other content`);
       return;
     }
     const bytes = await files.write([block], epoch);
@@ -327,7 +329,7 @@ class RunImport implements Disposable {
     await turn();
   }
 
-  /** Files of a day at most: retention deletes whole files, by the times in their names. */
+  /** The file for a block. Files span a day at most, because retention deletes whole files by the times in their names. */
   async #filesFor({ firstTimeUs }: CheckedBlock): Promise<BackfillFiles> {
     const open = this.#files;
     if (open && firstTimeUs - open.fromUs < FILE_US && open.bytes < FILE_BYTES) return open.files;

@@ -4,50 +4,50 @@ import { newStoredFrame } from "../../frame/mod.ts";
 import { type Block, BlockError, BlockReader, JOURNAL_EXTENSION, openBlockFile } from "../../journal/mod.ts";
 import { EPOCH_BYTES } from "../../replication/mod.ts";
 import { BACKFILL_PREFIX } from "../files/backfill_files.ts";
-import { beginEpoch } from "../state/received_epochs.ts";
+import { beginEpoch } from "../state/received.ts";
 
 /** A block in a file of a peer's cloud. */
 export interface PeerBlock {
   path: string;
   offset: number;
   bytes: number;
-  /** The boat made it (`backfill-…`), and its numbers are right; else the peer's cloud did. */
+  /** True: written by the boat (file `backfill-…`), so that its numbers are right. False: written by the peer's cloud. */
   isBoats: boolean;
-  /** Number of its first frame; 0: it is not known. */
+  /** Number of its first frame; 0: unknown. */
   baseSeq: number;
   frames: number;
   firstTimeUs: number;
   latestTimeUs: number;
   /** The epoch that it names, hex; undefined: it names none. */
   epoch: string | undefined;
-  /** Names of the boat's buses, where it tells them. */
+  /** Names of the boat's buses; undefined: it names none. */
   buses: readonly string[] | undefined;
 }
 
-/** Blocks of one run of numbers. */
-export interface PeerRun {
-  /** Hex of 16 bytes: the boat's own, or made up of what the run begins with. */
+/** Blocks of one epoch. */
+export interface PeerEpoch {
+  /** Hex of 16 bytes: the boat's own, or derived from the first block. */
   epoch: string;
-  /** In the order of their times. */
+  /** Ordered by time. */
   blocks: PeerBlock[];
   buses: readonly string[];
 }
 
-/** What a boat's directory at a peer's cloud holds. */
+/** Content of a boat's directory of a peer's cloud. */
 export interface PeerScan {
   /** Oldest first. */
-  runs: PeerRun[];
-  /** What cannot be read, in words. */
+  epochs: PeerEpoch[];
+  /** Damage, for people. */
   damage: string[];
-  /** Of the content of all files, hex. */
+  /** SHA-256 of the content of all files, hex. */
   digest: string;
 }
 
 /**
- * Reads every block of a boat's journal at a peer's cloud. Nothing is changed.
+ * Reads every block of a boat's journal of a peer's cloud. Changes nothing.
  *
  * @param directory `instances/ID/journal` of its data directory
- * @throws {Deno.errors.NotFound} there is none
+ * @throws {Deno.errors.NotFound} the directory does not exist
  */
 export async function scanPeer(directory: string): Promise<PeerScan> {
   const names: string[] = [];
@@ -62,7 +62,7 @@ export async function scanPeer(directory: string): Promise<PeerScan> {
     await digestFile(hash, `${directory}/${name}`);
     blocks.push(...await scanFile(`${directory}/${name}`, damage));
   }
-  return { runs: runsOf(blocks), damage, digest: hash.digest("hex") };
+  return { epochs: epochsOf(blocks), damage, digest: hash.digest("hex") };
 }
 
 async function digestFile(hash: Hash, path: string): Promise<void> {
@@ -78,7 +78,7 @@ async function scanFile(path: string, damage: string[]): Promise<PeerBlock[]> {
   try {
     const file = await openBlockFile(path);
     const { damaged, state } = file.index;
-    if (damaged > 0) damage.push(`${name}: ${damaged} places where no block begins`);
+    if (damaged > 0) damage.push(`${name}: ${damaged} damaged blocks`);
     if (state === "torn") damage.push(`${name}: torn at its end`);
     for (const { offset, bytes, seq } of file.blocks) {
       await turn();
@@ -106,43 +106,39 @@ function describe(block: Block): Pick<PeerBlock, "frames" | "firstTimeUs" | "lat
   const frame = newStoredFrame();
   let latestTimeUs = block.baseTimeUs;
   for (const frames = block.frames(); frames.next(frame);) latestTimeUs = Math.max(latestTimeUs, frame.timeUs);
-  const { frameCount: frames, baseTimeUs: firstTimeUs, notes: { epoch, buses } } = block;
+  const { frameCount: frames, baseTimeUs: firstTimeUs, metadata: { epoch, buses } } = block;
   return { frames, firstTimeUs, latestTimeUs, epoch: epoch?.toHex(), buses };
 }
 
 /**
- * Tells runs of numbers apart. A boat of the peer counts from 1 again whenever it starts and says so nowhere: by the time
- * of their first frames, blocks have rising numbers within a run.
+ * Groups blocks by epoch. A peer's boat counts from 1 again at each start without recording that. In the order of their
+ * first times, the blocks of an epoch have rising numbers.
  */
-function runsOf(blocks: readonly PeerBlock[]): PeerRun[] {
-  const runs: PeerRun[] = [];
-  const byEpoch = new Map<string, PeerRun>();
+function epochsOf(blocks: readonly PeerBlock[]): PeerEpoch[] {
+  const byName = new Map<string, PeerEpoch>();
   const inTime = blocks.toSorted((a, b) =>
     a.firstTimeUs - b.firstTimeUs || Number(b.isBoats) - Number(a.isBoats) || a.baseSeq - b.baseSeq
   );
-  // Blocks of the peer's cloud name no epoch: they belong to that of the boat's blocks around them.
+  // Blocks of the peer's cloud name no epoch: they have that of the boat's blocks around them.
   const named = inTime.map(({ epoch }) => epoch);
   for (let i = named.length - 2; i >= 0; i--) named[i] ??= named[i + 1];
-  let current: { run: PeerRun; highest: number } | undefined;
+  let current: { epoch: PeerEpoch; highest: number } | undefined;
   for (const [i, block] of inTime.entries()) {
     const { baseSeq } = block;
-    const goesOn = current !== undefined && (baseSeq === 0 || baseSeq >= current.highest);
-    const next = named[i] === current?.run.epoch ? undefined : named[i];
-    const id = block.epoch ?? (goesOn && current ? current.run.epoch : next ?? madeUpEpoch(block));
-    const run = byEpoch.get(id) ?? { epoch: id, blocks: [], buses: [] };
-    if (!byEpoch.has(id)) {
-      byEpoch.set(id, run);
-      runs.push(run);
-    }
-    run.blocks.push(block);
-    if (block.buses) run.buses = block.buses;
-    current = { run, highest: current?.run === run ? Math.max(current.highest, baseSeq) : baseSeq };
+    const continues = current !== undefined && (baseSeq === 0 || baseSeq >= current.highest);
+    const next = named[i] === current?.epoch.epoch ? undefined : named[i];
+    const name = block.epoch ?? (continues && current ? current.epoch.epoch : next ?? derivedEpoch(block));
+    const epoch = byName.get(name) ?? { epoch: name, blocks: [], buses: [] };
+    byName.set(name, epoch);
+    epoch.blocks.push(block);
+    if (block.buses) epoch.buses = block.buses;
+    current = { epoch, highest: current?.epoch === epoch ? Math.max(current.highest, baseSeq) : baseSeq };
   }
-  return runs;
+  return [...byName.values()];
 }
 
-/** The same for the same block, so that an import that is run again gives the same. */
-function madeUpEpoch({ firstTimeUs, baseSeq, frames }: PeerBlock): string {
+/** The same for the same block, so that a repeated import has the same result. */
+function derivedEpoch({ firstTimeUs, baseSeq, frames }: PeerBlock): string {
   const digest = createHash("sha256").update(`${firstTimeUs} ${baseSeq} ${frames}`).digest();
   const randomBytes = (count: number) => new Uint8Array(digest.subarray(0, Math.min(count, EPOCH_BYTES)));
   return beginEpoch({ current: undefined, previous: [] }, { epoch: undefined, randomBytes }).current ?? "";

@@ -1,19 +1,18 @@
 import type { SkippedFrames } from "../../broker/mod.ts";
 import type { Range } from "../../replication/mod.ts";
 import type { AbsentFrames } from "../../stream/mod.ts";
-import type { Received } from "../state/received.ts";
+import { countNumbers, type Received } from "../state/received.ts";
 
-/** What a replica's readers have to know of numbers that are not here. */
+/** What a replica's readers need to know of missing numbers. */
 export interface ReplicaNumbers {
-  /** Which are here, and why others are not. */
   received: () => Received;
-  /** Readers wait for what is missing below this number. */
+  /** Readers wait for missing frames below this number. */
   awaitedBelow: () => number;
-  /** The first number that may be in no file yet. */
+  /** First number that may be in no file yet. */
   firstNotInFiles: () => number;
 }
 
-/** What a session is told of the first numbers that are not here, from one number to another, both included. */
+/** The first missing numbers from `fromSeq` to `throughSeq`, inclusive, as sessions report them. */
 export function absentFrames(
   { received, awaitedBelow }: ReplicaNumbers,
   { fromSeq, throughSeq }: { fromSeq: number; throughSeq: number },
@@ -26,8 +25,8 @@ export function absentFrames(
 }
 
 /**
- * What live streams are told of numbers that they pass over: what is lost, and what comes, or has come, by backfill.
- * Numbers that never had a frame are not told.
+ * The skipped numbers as live streams report them: lost ones, and those that a backfill sends or has sent. Void numbers are
+ * left out.
  */
 export function skippedFrames({ start, end }: Range, received: Received | undefined): SkippedFrames[] {
   const lost: SkippedFrames[] = [];
@@ -38,20 +37,18 @@ export function skippedFrames({ start, end }: Range, received: Received | undefi
     if (here.start < here.end) late.push(here);
     if (!absent) break;
     if (absent.kind === "hole") late.push(absent);
-    else if (absent.kind === "lost") lost.push({ ...skippedOf(absent), reason: absent.reason });
+    else if (absent.kind === "lost") {
+      const { start, end, reason } = absent;
+      lost.push({ from_seq: start, to_seq: end - 1, count: end - start, reason });
+    }
     next = absent.end;
   }
-  return [...lost, ...asBackfill(late)].sort((a, b) => a.from_seq - b.from_seq);
+  return [...lost, ...backfillReport(late)].sort((a, b) => a.from_seq - b.from_seq);
 }
 
-/** Ranges, lowest first, as one report. */
-function asBackfill(ranges: readonly Range[]): SkippedFrames[] {
+/** One report for ascending ranges. */
+function backfillReport(ranges: readonly Range[]): SkippedFrames[] {
   const [first, last] = [ranges[0], ranges.at(-1)];
   if (!first || !last) return [];
-  const count = ranges.reduce((sum, { start, end }) => sum + end - start, 0);
-  return [{ ...skippedOf({ start: first.start, end: last.end }), count, backfill: true }];
-}
-
-function skippedOf({ start, end }: Range): SkippedFrames {
-  return { from_seq: start, to_seq: end - 1, count: end - start };
+  return [{ from_seq: first.start, to_seq: last.end - 1, count: countNumbers(ranges), backfill: true }];
 }

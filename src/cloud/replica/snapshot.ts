@@ -9,43 +9,44 @@ import {
   readHex,
   readName,
 } from "../../frame/mod.ts";
+import { asRecord, readCount } from "../state/state_file.ts";
 
-/** Name of the file in a boat's directory. */
+/** Name of the snapshot file in a boat's directory. */
 export const SNAPSHOT_FILE = "snapshot.json";
-/** Largest file that is read: the devices of four buses, and as many values as are kept, have half of it. */
+/** Maximum size of the file; the devices of four buses and {@linkcode MAX_VALUES_BYTES} of values take half of it. */
 export const MAX_SNAPSHOT_BYTES: number = 32 * 1024 * 1024;
-/** Values that are written down take about so much: 65 536 of 8 bytes each. To write one holds up everybody. */
+/** Approximate maximum size of saved values: 65 536 of 8 bytes each. Serializing them blocks the event loop. */
 const MAX_VALUES_BYTES = 8 * 1024 * 1024;
-/** What a value takes beside its payload. */
-const VALUE_ROOM_BYTES = 100;
+/** Approximate size of a saved value without its payload. */
+const VALUE_OVERHEAD_BYTES = 100;
 
 const VERSION = 1;
 
-/** What a replica knew of its boat. */
+/** The devices and last values of a replica. */
 export interface ReplicaSnapshot {
-  /** The run of numbers, hex. */
+  /** Hex. */
   epoch: string;
-  /** Number of the newest frame that it knew. */
+  /** Number of the newest frame that the snapshot contains. */
   seq: number;
-  /** The boat's time at that frame, milliseconds since 1970; undefined: it had heard none. */
+  /** Time of the newest frame, milliseconds since 1970; undefined: there was none. */
   timeMs: number | undefined;
-  /** `lastMonoMs` counts from when the snapshot was made, and so is not above 0. */
+  /** `lastMonoMs` is relative to the time of the snapshot, and therefore not above 0. */
   devices: RestoredDevice[];
-  /** Newest message of each device and PGN; `monoMs` says nothing. */
+  /** Newest message of each device and PGN; `monoMs` is 0. */
   values: { seq: number; message: Message }[];
 }
 
-/** The file of a boat's snapshot, in the boat's directory. Written whole and synced. */
+/** The snapshot file in a boat's directory. */
 export function snapshotFile(directory: string): DurableFile {
   return new AtomicFile(directory, { name: SNAPSHOT_FILE, maxBytes: MAX_SNAPSHOT_BYTES });
 }
 
 /**
- * What a broker knows, as it is written down. Of values that are too much the newest are kept.
+ * The content of the snapshot file. Beyond the limit only the newest values are saved.
  *
- * @param options.nowMs in the time that the broker's messages come with as `monoMs`
+ * @param options.nowMs current time on the clock of the messages' `monoMs`
  */
-export function keptSnapshot(
+export function encodeSnapshot(
   { buses, head, registry, values }: Broker,
   { epoch, timeMs, nowMs }: Pick<ReplicaSnapshot, "epoch" | "timeMs"> & { nowMs: number },
 ): unknown {
@@ -56,7 +57,7 @@ export function keptSnapshot(
     seq: head,
     time_ms: timeMs ?? null,
     buses,
-    devices: devices.map((device) => keptDevice(device, nowMs)),
+    devices: devices.map((device) => encodeDevice(device, nowMs)),
     values: newestOf(devices.flatMap(({ bus, src }) => values.of(bus, src).map((value) => ({ bus, value }))))
       .map(({ bus, value: { seq, timeUs, id, data, length } }) => ({
         bus,
@@ -68,57 +69,59 @@ export function keptSnapshot(
   };
 }
 
-/** The newest values, as many as there is room for, in the order in which they came. */
+/** The newest values up to {@linkcode MAX_VALUES_BYTES}, in the given order. */
 function newestOf<V extends { value: Value }>(values: readonly V[]): readonly V[] {
-  let room = MAX_VALUES_BYTES;
-  const bytesOf = ({ value: { length } }: V) => VALUE_ROOM_BYTES + 2 * length;
-  if (values.reduce((sum, each) => sum + bytesOf(each), 0) <= room) return values;
+  let freeBytes = MAX_VALUES_BYTES;
+  const bytesOf = ({ value: { length } }: V) => VALUE_OVERHEAD_BYTES + 2 * length;
+  if (values.reduce((sum, each) => sum + bytesOf(each), 0) <= freeBytes) return values;
   const kept = new Set(
-    values.toSorted((a, b) => b.value.seq - a.value.seq).filter((each) => (room -= bytesOf(each)) >= 0),
+    values.toSorted((a, b) => b.value.seq - a.value.seq).filter((each) => (freeBytes -= bytesOf(each)) >= 0),
   );
   return values.filter((each) => kept.has(each));
 }
 
-function keptDevice({ name, fields: _, firstUs, lastUs, lastMonoMs, ...device }: DeviceRecord, nowMs: number): unknown {
+function encodeDevice(
+  { name, fields: _, firstUs, lastUs, lastMonoMs, ...device }: DeviceRecord,
+  nowMs: number,
+): unknown {
   const times = { first_us: firstUs, last_us: lastUs, silent_ms: Math.max(0, nowMs - lastMonoMs) };
   return { ...device, ...(name !== undefined && { name: formatName(name) }), ...times };
 }
 
 /**
- * Reads what {@linkcode keptSnapshot} gave. What was heard on buses of other names is left out.
+ * Reads the content of a snapshot file. Devices and values of buses with other names are left out.
  *
- * @param buses names of the buses, in the order of their indexes
- * @throws {SyntaxError} it is no JSON
- * @throws {TypeError} it is no snapshot, or contradicts itself
+ * @param buses names of the buses by index
+ * @throws {SyntaxError} invalid JSON
+ * @throws {TypeError} invalid or contradictory content
  */
 export function parseSnapshot(text: string, buses: readonly string[]): ReplicaSnapshot {
-  const found = record(JSON.parse(text));
-  if (found["version"] !== VERSION) throw new TypeError(`it is no snapshot of version ${VERSION}`);
-  const { epoch } = found;
-  if (typeof epoch !== "string") throw new TypeError("it has no epoch");
+  const found = asRecord(JSON.parse(text));
+  if (found["version"] !== VERSION) throw new TypeError(`expected a snapshot of version ${VERSION}`);
+  const epoch = readText(found, "epoch");
   const seq = readCount(found, "seq");
   const busOf = (value: unknown) => buses.indexOf(String(readList(found, "buses")[Number(value)]));
   const isHere = ({ bus }: { bus: number }) => bus >= 0;
-  const devices = readList(found, "devices").map((each) => readDevice(record(each), busOf)).filter(isHere);
-  requireApart(devices.map(({ bus, src }) => `${bus} ${src}`));
-  requireApart(devices.filter(({ name }) => name !== undefined).map(({ bus, name }) => `${bus} ${name}`));
-  const values = readList(found, "values").map((each) => readValue(record(each), busOf));
-  if (values.some((value) => value.seq > seq)) throw new TypeError("it has a value of later");
+  const devices = readList(found, "devices").map((each) => readDevice(asRecord(each), busOf)).filter(isHere);
+  requireUnique(devices.map(({ bus, src }) => `${bus} ${src}`));
+  requireUnique(devices.filter(({ name }) => name !== undefined).map(({ bus, name }) => `${bus} ${name}`));
+  const values = readList(found, "values").map((each) => readValue(asRecord(each), busOf));
+  if (values.some((value) => value.seq > seq)) throw new TypeError(`a value is newer than "seq"`);
   const timeMs = found["time_ms"] === null ? undefined : readNumber(found, "time_ms");
   return { epoch, seq, timeMs, devices, values: values.filter(({ message }) => isHere(message)) };
 }
 
 function readDevice(found: Record<string, unknown>, busOf: (value: unknown) => number): RestoredDevice {
   const src = readCount(found, "src");
-  if (src > MAX_DEVICE_ADDRESS) throw new TypeError("it has a device at no possible address");
+  if (src > MAX_DEVICE_ADDRESS) throw new TypeError("a device has an impossible address");
   const text = found["name"];
   const name = typeof text === "string" ? readName(text) : undefined;
-  if (text !== undefined && !name) throw new TypeError("it has a NAME that is none");
+  if (text !== undefined && !name) throw new TypeError("a device has an invalid NAME");
   return {
     bus: busOf(found["bus"]),
     src,
     name,
-    product: found["product"] === undefined ? undefined : readProduct(record(found["product"])),
+    product: found["product"] === undefined ? undefined : readProduct(asRecord(found["product"])),
     firstUs: readCount(found, "first_us"),
     lastUs: readCount(found, "last_us"),
     lastMonoMs: -readNumber(found, "silent_ms"),
@@ -128,17 +131,12 @@ function readDevice(found: Record<string, unknown>, busOf: (value: unknown) => n
 }
 
 function readProduct(found: Record<string, unknown>): NonNullable<RestoredDevice["product"]> {
-  const text = (key: string) => {
-    const value = found[key];
-    if (typeof value !== "string") throw new TypeError(`it has a product without "${key}"`);
-    return value;
-  };
   return {
     productCode: readCount(found, "productCode"),
-    modelId: text("modelId"),
-    softwareVersion: text("softwareVersion"),
-    modelVersion: text("modelVersion"),
-    modelSerial: text("modelSerial"),
+    modelId: readText(found, "modelId"),
+    softwareVersion: readText(found, "softwareVersion"),
+    modelVersion: readText(found, "modelVersion"),
+    modelSerial: readText(found, "modelSerial"),
   };
 }
 
@@ -149,34 +147,30 @@ function readValue(
   const id = readCount(found, "id");
   const hex = found["data"];
   const data = typeof hex === "string" ? hex === "" ? new Uint8Array(0) : readHex(hex) : undefined;
-  if (id >= 2 ** 29 || !data) throw new TypeError("it has a value that is none");
+  if (id >= 2 ** 29 || !data) throw new TypeError("a value has an invalid id or payload");
   const timeUs = readCount(found, "time_us");
   const message = { bus: busOf(found["bus"]), id, pgn: pgnOfId(id), timeUs, monoMs: 0 };
   return { seq: readCount(found, "seq"), message: { ...message, data, offset: 0, length: data.length } };
 }
 
-function requireApart(keys: readonly string[]): void {
-  if (new Set(keys).size < keys.length) throw new TypeError("it has two devices at one address, or one at two");
+function requireUnique(keys: readonly string[]): void {
+  if (new Set(keys).size < keys.length) throw new TypeError("two devices share an address or a NAME");
+}
+
+function readText(found: Record<string, unknown>, key: string): string {
+  const value = found[key];
+  if (typeof value === "string") return value;
+  throw new TypeError(`"${key}" is not a text`);
 }
 
 function readList(found: Record<string, unknown>, key: string): readonly unknown[] {
   const value = found[key];
-  if (!Array.isArray(value)) throw new TypeError(`its "${key}" is no list`);
+  if (!Array.isArray(value)) throw new TypeError(`"${key}" is not a list`);
   return value;
 }
 
 function readNumber(found: Record<string, unknown>, key: string): number {
   const value = found[key];
   if (typeof value === "number" && value >= 0) return value;
-  throw new TypeError(`its "${key}" is no number`);
-}
-
-function readCount(found: Record<string, unknown>, key: string): number {
-  const value = readNumber(found, key);
-  if (Number.isSafeInteger(value)) return value;
-  throw new TypeError(`its "${key}" is no whole number`);
-}
-
-function record(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null ? { ...value } : {};
+  throw new TypeError(`"${key}" is not a number`);
 }

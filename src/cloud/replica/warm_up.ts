@@ -2,32 +2,68 @@ import { turn } from "../../base/mod.ts";
 import type { Broker } from "../../broker/mod.ts";
 import { newStoredFrame } from "../../frame/mod.ts";
 import { ActiveDevices, type Block, type BlockDevice, BlockError, type JournalIndex } from "../../journal/mod.ts";
-import type { BoatClock } from "./time.ts";
 
-/** Most numbers that are read again when a replica starts: 20 minutes of 200 frames a second, in a third of a second. */
+/** Maximum numbers read when a replica starts: 20 minutes of 200 frames a second, which takes a third of a second. */
 export const MAX_WARM_UP_FRAMES = 262_144;
-/** Longest time that one slice of reading holds the event loop. */
+/** Maximum time that reading blocks the event loop. */
 const SLICE_MS = 4;
-/** Frames between two looks at the time; a power of two. */
-const LOOK_EVERY = 64;
+/** Frames between two checks of the time; a power of two. */
+const CHECK_EVERY = 64;
+/** A time that is earlier by no more than this belongs to a late frame; a larger step back means that the clock was set. */
+const LATE_MS = 10_000;
 
-/** Which frames are read again, and who learns from them. */
+/**
+ * Measures how long a boat has been sending, by the times of its frames. A silence or a clock set forward counts for at most
+ * `maxStepMs`, a clock set back for nothing.
+ */
+export class BoatClock {
+  readonly #maxStepMs: number;
+  #newestMs: number | undefined;
+  #ms = 0;
+
+  /** @param options.newestMs the boat's time when measuring begins; default that of the first frame */
+  constructor({ maxStepMs, newestMs }: { maxStepMs: number; newestMs?: number | undefined }) {
+    this.#maxStepMs = maxStepMs;
+    this.#newestMs = newestMs;
+  }
+
+  /** Milliseconds measured so far. */
+  get ms(): number {
+    return this.#ms;
+  }
+
+  /** Time of the newest frame, milliseconds since 1970; undefined before the first. */
+  get newestMs(): number | undefined {
+    return this.#newestMs;
+  }
+
+  /** Adds the time of a frame; returns {@linkcode BoatClock.ms}. */
+  advance(timeMs: number): number {
+    const newest = this.#newestMs ?? timeMs;
+    const step = timeMs - newest;
+    if (step > 0) this.#ms += Math.min(step, this.#maxStepMs);
+    if (step > 0 || step < -LATE_MS || this.#newestMs === undefined) this.#newestMs = timeMs;
+    return this.#ms;
+  }
+}
+
+/** Options of {@linkcode warmUpFromJournal}. */
 export interface WarmUpOptions {
   index: JournalIndex;
   /** First four bytes of the epoch. */
   epochWord: number;
-  /** What the broker knows already: nothing up to this number is read. */
+  /** The broker knows the frames up to this number already. */
   knownThrough: number;
-  /** The last number that is read. */
+  /** Last number to read. */
   head: number;
   time: BoatClock;
 }
 
 /**
- * Devices and values learn from what the journal has, the newest {@linkcode MAX_WARM_UP_FRAMES} numbers at most, in
- * slices that leave time for others. What is damaged is passed over.
+ * Fills the broker's device table and last values from the newest {@linkcode MAX_WARM_UP_FRAMES} numbers of the journal, in
+ * time slices. Damaged blocks are skipped.
  *
- * @returns how many frames were read
+ * @returns number of frames read
  */
 export async function warmUpFromJournal(broker: Broker, options: WarmUpOptions): Promise<number> {
   const { index, epochWord, knownThrough, head } = options;
@@ -38,8 +74,8 @@ export async function warmUpFromJournal(broker: Broker, options: WarmUpOptions):
   for await (const block of index.blocks({ fromSeq, epochWord })) {
     if ((block.baseSeq ?? 0) > head) break;
     let sliceEndMs = performance.now() + SLICE_MS;
-    for (const _ of recallBlock(block, { broker, progress, ...options })) {
-      if ((++count & (LOOK_EVERY - 1)) !== 0 || performance.now() < sliceEndMs) continue;
+    for (const _ of readBlock(block, { broker, progress, ...options })) {
+      if ((++count & (CHECK_EVERY - 1)) !== 0 || performance.now() < sliceEndMs) continue;
       await turn();
       sliceEndMs = performance.now() + SLICE_MS;
     }
@@ -47,23 +83,26 @@ export async function warmUpFromJournal(broker: Broker, options: WarmUpOptions):
   return count;
 }
 
-/** Learns from a block, a frame at a time. Where frames before it are missing, its table tells who was there. */
-function* recallBlock(
+/** Applies a block, a frame at a time. After missing frames, the devices come from the block's table. */
+function* readBlock(
   block: Block,
   { broker, progress, index, head, time }: WarmUpOptions & { broker: Broker; progress: { throughSeq: number } },
 ): Generator<void> {
-  // What was heard on buses of other names is left out.
-  const buses = block.notes.buses?.map((name) => broker.buses.indexOf(name)) ?? [...broker.buses.keys()];
+  // Frames of buses with other names are left out.
+  const buses = block.metadata.buses?.map((name) => broker.buses.indexOf(name)) ?? [...broker.buses.keys()];
   const frame = newStoredFrame();
   const frames = block.frames();
   try {
     while (frames.next(frame) && frame.seq <= head) {
       if (frame.seq <= progress.throughSeq) continue;
       const { seq, id, pgn, timeUs, data, offset, length } = frame;
-      const monoMs = time.heard(timeUs / 1000);
+      const monoMs = time.advance(timeUs / 1000);
       if (seq > progress.throughSeq + 1) {
         const at = { timeUs, monoMs };
-        new ActiveDevices(block.devices).advance(frames.index - 1, (device) => learn(broker, { device, buses, at }));
+        new ActiveDevices(block.devices).advance(
+          frames.index - 1,
+          (device) => addDevice(broker, { device, buses, at }),
+        );
       }
       const bus = buses[frame.bus] ?? -1;
       if (bus >= 0) broker.updateTables(seq, { bus, pgn, id, timeUs, monoMs, data, offset, length });
@@ -76,7 +115,7 @@ function* recallBlock(
   }
 }
 
-function learn({ registry }: Broker, { device, buses, at }: {
+function addDevice({ registry }: Broker, { device, buses, at }: {
   device: BlockDevice;
   buses: readonly number[];
   at: { timeUs: number; monoMs: number };

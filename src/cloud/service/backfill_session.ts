@@ -1,11 +1,10 @@
-import { type Clock, errorText, type Logger, turn } from "../../base/mod.ts";
+import { errorText, turn } from "../../base/mod.ts";
 import {
   type BackfillBlock,
   type BackfillStatus,
   type BackfillUpstream,
   type Caller,
   MAX_RANGES,
-  type MessageStream,
   type Range,
   Ranges,
   RangesFullError,
@@ -15,36 +14,26 @@ import {
 import type { BackfillFiles } from "../files/backfill_files.ts";
 import { type BlockVerdict, checkBlock, type CheckedBlock } from "../files/block_check.ts";
 import { StreamEvents } from "../state/diagnostic_events.ts";
-import type { Instance } from "../instance/instance.ts";
-import type { BlockTarget } from "../instance/former.ts";
+import type { BlockTarget } from "../instance/former_handshake.ts";
 import type { InstanceSession } from "../instance/sessions.ts";
-import type { InstanceSettings } from "../instance/settings.ts";
+import { countNumbers } from "../state/received.ts";
+import type { SessionOptions } from "./live_session.ts";
 
-/** What a stream of blocks is served with. */
-export interface BackfillSessionOptions {
-  instance: Instance;
-  stream: MessageStream<BackfillUpstream, BackfillStatus>;
-  caller: Caller;
-  settings: () => InstanceSettings;
-  clock: Clock;
-  log: Logger;
-}
-
-/** While blocks come one after the other, the boat hears of them at least so often. */
-const ANSWER_EVERY_MS = 250;
-/** Bytes of unpacked blocks that wait to be written; then the boat has to wait. */
+/** Maximum interval between statuses while blocks arrive. */
+const STATUS_EVERY_MS = 250;
+/** Maximum uncompressed blocks that wait for the disk, bytes; then the cloud stops reading the stream. */
 export const MAX_WAITING_BYTES: number = 8 * 1024 * 1024;
-/** Blocks of which the boat does not want to hear that they were not taken; then it has to wait. */
+/** Maximum rejections that are not sent yet; then the cloud stops reading the stream. */
 export const MAX_REJECTED = 256;
-/** One line in the log tells of all that were not taken for so long. */
-const TELL_EVERY_MS = 1000;
-const NO_ROOM = "There are too many holes: those that are told come first";
+/** Minimum interval between log lines about rejected blocks. */
+const LOG_EVERY_MS = 1000;
+const NO_ROOM = "There are too many holes: send blocks for the reported ones first";
 
-/** One stream of blocks, from its first message to its end: they are checked, stored together, and answered. */
+/** Serves one backfill: checks blocks, stores them in groups, and reports the result. */
 export class BackfillSession implements InstanceSession {
   readonly caller: Caller;
-  readonly #options: BackfillSessionOptions;
-  /** Of the blocks of this stream; undefined before the first. */
+  readonly #options: SessionOptions<BackfillUpstream, BackfillStatus>;
+  /** Former epoch of the blocks of this stream; undefined before the first block. */
   #epoch: { former: Uint8Array<ArrayBuffer> | undefined } | undefined;
   #ended: RpcError | undefined;
   #waiting: CheckedBlock[] = [];
@@ -52,14 +41,15 @@ export class BackfillSession implements InstanceSession {
   #pumping: Promise<void> | undefined;
   #filled = new Ranges();
   #rejected: RejectedBlock[] = [];
-  #untold = 0;
-  #toldMs = -Infinity;
-  #lastAnswerMs = -Infinity;
+  /** Rejections since the last log line. */
+  #unlogged = 0;
+  #loggedMs = -Infinity;
+  #lastStatusMs = -Infinity;
   #blocks = 0;
   #frames = 0;
   readonly #events: StreamEvents;
 
-  constructor(options: BackfillSessionOptions) {
+  constructor(options: SessionOptions<BackfillUpstream, BackfillStatus>) {
     this.#options = options;
     this.caller = options.caller;
     this.#events = new StreamEvents("backfill", options.instance.note);
@@ -70,7 +60,7 @@ export class BackfillSession implements InstanceSession {
     return this.caller.address;
   }
 
-  /** Ends it; of what it brings nothing counts any more. */
+  /** Ends the stream; blocks that arrive later are ignored. */
   end(error: RpcError): void {
     this.#ended ??= error;
     this.#noteStop(errorText(error));
@@ -83,9 +73,9 @@ export class BackfillSession implements InstanceSession {
   }
 
   /**
-   * Takes what comes until the boat ends the stream.
+   * Receives blocks until the boat ends the stream.
    *
-   * @throws {RpcError} why it was ended otherwise
+   * @throws {RpcError} why the cloud has ended it
    */
   async run(): Promise<void> {
     const { instance, stream } = this.#options;
@@ -94,8 +84,8 @@ export class BackfillSession implements InstanceSession {
     try {
       for await (const { block } of stream) {
         if (this.#ended) throw this.#ended;
-        instance.heard();
-        if (block) await this.#take(block, files);
+        instance.noteActivity();
+        if (block) await this.#receive(block, files);
       }
       await this.#pumping;
     } catch (error) {
@@ -112,7 +102,7 @@ export class BackfillSession implements InstanceSession {
     this.#events.stop(`${this.#blocks} blocks, ${this.#frames} new frames: ${reason}`);
   }
 
-  async #take(message: BackfillBlock, files: BackfillFiles): Promise<void> {
+  async #receive(message: BackfillBlock, files: BackfillFiles): Promise<void> {
     const { instance: { record } } = this.#options;
     const target = this.#targetOf(message);
     const verdict = typeof target === "string" ? { ok: false as const, reason: target } : this.#check(message, target);
@@ -125,11 +115,11 @@ export class BackfillSession implements InstanceSession {
     }
     this.#pumping ??= this.#pump(files);
     while (this.#isFull && !this.#ended) await this.#pumping;
-    // To check one takes a millisecond or two.
+    // Checking a block takes a millisecond or two.
     await turn();
   }
 
-  /** All blocks of a stream are of one epoch: that of the first. */
+  /** The target of a block; all blocks of a stream must have the same epoch. */
   #targetOf({ epoch }: BackfillBlock): BlockTarget | string {
     const { former } = this.#options.instance;
     this.#epoch ??= { former: epoch };
@@ -142,10 +132,10 @@ export class BackfillSession implements InstanceSession {
     const verdict = checkBlock(message, { epoch: blockEpoch, maxBlockBytes: settings().maxBlockBytes });
     const top = former ? former.headSeq : Math.max(record.headSeq, record.receivedThrough);
     if (!verdict.ok || verdict.seqs.start <= top) return verdict;
-    return { ok: false, reason: `The block begins behind the boat's head, ${top}` };
+    return { ok: false, reason: `The block begins after the boat's head, ${top}` };
   }
 
-  /** Where what waits belongs. @throws {RpcError} nothing of it is taken any more */
+  /** The target of the waiting blocks. @throws {RpcError} they are refused */
   get #target(): BlockTarget {
     const target = this.#options.instance.former.targetOf(this.#epoch?.former, this.connection);
     if (typeof target === "string") throw new RpcError("FAILED_PRECONDITION", target);
@@ -159,20 +149,20 @@ export class BackfillSession implements InstanceSession {
   #reject(baseSeq: number, reason: string): void {
     const { instance: { id }, clock, log } = this.#options;
     this.#rejected.push({ baseSeq, reason });
-    this.#untold++;
+    this.#unlogged++;
     const nowMs = clock.monoMs();
-    if (nowMs - this.#toldMs < TELL_EVERY_MS) return;
-    log.warn("a block is not taken", { id, baseSeq, reason, blocks: this.#untold });
-    this.#toldMs = nowMs;
-    this.#untold = 0;
+    if (nowMs - this.#loggedMs < LOG_EVERY_MS) return;
+    log.warn("block rejected", { id, baseSeq, reason, blocks: this.#unlogged });
+    this.#loggedMs = nowMs;
+    this.#unlogged = 0;
   }
 
-  /** Stores and answers what waits, until nothing does. Never rejects: a fault ends the stream. */
+  /** Stores waiting blocks and sends statuses until nothing waits. Never rejects: an error ends the stream. */
   async #pump(files: BackfillFiles): Promise<void> {
     try {
       do {
         await this.#store(files);
-        await this.#answer();
+        await this.#sendStatus();
       } while (this.#waiting.length + this.#rejected.length + this.#filled.size > 0);
     } catch (error) {
       const reason = `blocks cannot be stored: ${errorText(error)}`;
@@ -187,33 +177,33 @@ export class BackfillSession implements InstanceSession {
     if (this.#waiting.length === 0) return;
     const target = this.#target;
     const { epoch } = target;
-    // What waits was checked for the numbers that were the boat's when it came.
+    // The waiting blocks were checked against the former declarations.
     if (this.#ended) throw this.#ended;
     const blocks = await this.#withoutConflicts(this.#nextBlocks(target), { files, target });
-    // Another machine may have come while we looked.
+    // Another machine may have connected meanwhile.
     if (this.#ended) throw this.#ended;
     if (blocks.length === 0 || epoch === undefined) return;
     const bytes = await files.write(blocks, Uint8Array.fromHex(epoch));
-    // A handshake may have begun other numbers meanwhile.
+    // A handshake may have begun another epoch meanwhile.
     if (this.#ended) throw this.#ended;
     for (const block of blocks) this.#count(block, target);
     record.counters.backfillBytes += bytes;
     this.#blocks += blocks.length;
   }
 
-  /** Leaves out blocks with numbers that are here with other frames: to go on would mix two machines' frames. */
+  /** Rejects blocks that contradict stored frames with the same numbers: they may come from another machine. */
   async #withoutConflicts(
     blocks: CheckedBlock[],
     { files, target: { received, blockEpoch, former } }: { files: BackfillFiles; target: BlockTarget },
   ): Promise<CheckedBlock[]> {
     const { instance } = this.#options;
     const { record } = instance;
-    // Peers' boats may count anew without telling.
+    // Peers' boats may restart at 1 without declaring a new epoch.
     if (blockEpoch === undefined) return blocks;
     const good: CheckedBlock[] = [];
     for (const block of blocks) {
       const { seqs } = block;
-      const isOverlapping = received.decide(seqs).kind === "overlapping";
+      const isOverlapping = received.evaluate(seqs).kind === "overlapping";
       const conflict = isOverlapping ? await files.conflict(block, blockEpoch) : undefined;
       if (conflict === undefined) good.push(block);
       else {
@@ -227,14 +217,14 @@ export class BackfillSession implements InstanceSession {
     return good;
   }
 
-  /** A block is on disk. */
+  /** Adds a stored block to the record. */
   #count({ seqs: { start, end } }: CheckedBlock, { received, former }: BlockTarget): void {
     const { instance } = this.#options;
     const { counters } = instance.record;
     try {
-      const frames = received.addBlock({ start, end }).reduce((sum, each) => sum + each.end - each.start, 0);
+      const frames = countNumbers(received.addBlock({ start, end }));
       received.markDurable({ start, end });
-      instance.stored();
+      instance.noteStored();
       counters.backfillBlocks++;
       counters.backfillFrames += frames;
       this.#frames += frames;
@@ -243,23 +233,23 @@ export class BackfillSession implements InstanceSession {
       instance.note("block_received", `frames ${start} to ${end - 1}${epoch}, ${frames} of them new`);
     } catch (error) {
       if (!(error instanceof RangesFullError)) throw error;
-      // Those before it have taken the room.
+      // Blocks stored before it have reached the limit.
       this.#reject(start, NO_ROOM);
     }
   }
 
-  /** Blocks that wait and are to be stored, as many as have no number in common. */
+  /** The next waiting blocks to store, as many as do not overlap. */
   #nextBlocks({ received }: BlockTarget): CheckedBlock[] {
     const seqs = new Ranges();
     const blocks: CheckedBlock[] = [];
     let [count, bytes] = [0, 0];
     for (const block of this.#waiting) {
       const { start, end } = block.seqs;
-      if (seqs.holes(end, start).reduce((sum, hole) => sum + hole.end - hole.start, 0) < end - start) break;
+      if (countNumbers(seqs.holes(end, start)) < end - start) break;
       seqs.add(start, end);
       count++;
       bytes += block.bytes.length;
-      const { kind } = received.decide(block.seqs);
+      const { kind } = received.evaluate(block.seqs);
       if (kind === "duplicate") this.#filled.add(start, end);
       else if (kind === "no-room") this.#reject(start, NO_ROOM);
       else blocks.push(block);
@@ -269,17 +259,17 @@ export class BackfillSession implements InstanceSession {
     return blocks;
   }
 
-  /** Tells the boat what became of its blocks: at once where none waits, else now and then. */
-  async #answer(): Promise<void> {
+  /** Reports stored and rejected blocks: at once if none waits, otherwise at intervals. */
+  async #sendStatus(): Promise<void> {
     const { instance: { record }, stream, clock } = this.#options;
     const nowMs = clock.monoMs();
-    if (this.#waiting.length > 0 && nowMs - this.#lastAnswerMs < ANSWER_EVERY_MS) return;
+    if (this.#waiting.length > 0 && nowMs - this.#lastStatusMs < STATUS_EVERY_MS) return;
     if (this.#filled.size === 0 && this.#rejected.length === 0) return;
     const filled: Range[] = [...this.#filled];
     const rejected = this.#rejected;
     this.#filled = new Ranges();
     this.#rejected = [];
-    this.#lastAnswerMs = nowMs;
+    this.#lastStatusMs = nowMs;
     const epoch = this.#epoch?.former;
     const former = epoch && record.former.get(epoch.toHex());
     const holes = former ? former.received.holes(former.headSeq + 1) : record.holes;

@@ -10,89 +10,89 @@ import {
   type RevocationFile,
 } from "../../pki/mod.ts";
 
-/** What callers are judged by. */
+/** Options of {@linkcode identifier}. */
 export interface IdentifierOptions {
   authorities: Pick<ClientAuthorities, "check" | "follow">;
-  /** Left out: nobody is revoked. */
+  /** Left out: no certificate is revoked. */
   revoked?: Pick<RevocationFile, "has" | "follow"> | undefined;
   clock: Clock;
 }
 
-/** Says who calls, on each call, by the certificate of the connection alone. */
+/** Identifies the callers of each call by the certificate of their connection. */
 export interface Identifier {
   /**
-   * A connection has come; tell it before anybody calls on it. The library of gRPC hides certificates that TLS does not
-   * like, and a boat is to be told what is wrong with its own.
+   * Registers a connection; must be called before its first call. The gRPC library hides certificates that TLS rejects, but
+   * the boat's error message must say what is wrong with its certificate.
    */
-  meet: (socket: object) => void;
+  register: (socket: object) => void;
   /**
-   * Who calls; for `ReplicationServer`.
+   * The instance id of a caller; for `ReplicationServer`.
    *
-   * @throws {RpcError} `UNAUTHENTICATED`: no certificate, or none that is believed; `PERMISSION_DENIED`: it is another's
+   * @throws {RpcError} `UNAUTHENTICATED`: no valid certificate; `PERMISSION_DENIED`: it is for another instance
    */
   identify: (credentials: Credentials) => string;
-  /** Whether a caller would be let in now: no longer when its certificate has expired, is revoked, or lost its authority. */
-  isLetIn: (caller: Caller) => boolean;
-  /** When the certificates end that boats have shown last, by instance id. */
+  /** False once a caller's certificate has expired, is revoked, or its authority was removed. */
+  isAllowed: (caller: Caller) => boolean;
+  /** Expiry of the newest certificate of each boat, by instance id. */
   ends: CertificateEnds;
-  /** Calls `onChange` when somebody may not be let in any more. Answers how to call it no more. */
+  /** Calls `onChange` when callers may have to be refused. Returns a function that stops the calls. */
   follow: (onChange: () => void) => () => void;
 }
 
-/** Certificates expire without anybody saying so: who is let in is asked again this often. */
+/** Callers are checked again at this interval, because certificates expire without an event. */
 const RECHECK_EVERY_MS = 10_000;
-/** Who is refused may call as often as it likes, and is judged only so often. */
+/** A refused certificate is not checked again for this time. */
 const REFUSAL_HOLDS_MS = 1000;
 
-/** Who a connection's certificate is for, as judged by certain authorities. */
-interface Judged {
+/** Result of checking a certificate. */
+interface Checked {
   identity: Identity;
   check: IdentityCheck;
   /** Monotonic. */
   atMs: number;
 }
 
-/** Makes one. */
+/** Creates an {@linkcode Identifier}. */
 export function identifier({ authorities, revoked, clock }: IdentifierOptions): Identifier {
-  const met = new Map<string, PeerCertificate>();
+  const peers = new Map<string, PeerCertificate>();
   const ends = new Map<string, number>();
-  const judged = new WeakMap<PeerCertificate, Judged>();
+  const checked = new WeakMap<PeerCertificate, Checked>();
   const isRevoked = (serial: string) => revoked?.has(serial) ?? false;
 
   const decide = (peer: PeerCertificate | undefined, claimed?: string): Identity =>
     authorities.check.decide(peerChain(peer), { nowMs: clock.wallUs() / 1000, claimed, isRevoked });
 
-  const holds = ({ identity, atMs }: Judged): boolean =>
+  const isCurrent = ({ identity, atMs }: Checked): boolean =>
     identity.ok
       ? clock.wallUs() / 1000 <= identity.expiresMs && !identity.serials.some(isRevoked)
       : clock.monoMs() - atMs < REFUSAL_HOLDS_MS;
 
-  /** Signatures take a millisecond, and hold for as long as the authorities are the same. */
-  const whoIs = (peer: PeerCertificate | undefined): Identity => {
+  /** Cached, because verifying signatures takes a millisecond. */
+  const identityOf = (peer: PeerCertificate | undefined): Identity => {
     const { check } = authorities;
-    const known = peer && judged.get(peer);
-    if (known?.check === check && holds(known)) return known.identity;
+    const known = peer && checked.get(peer);
+    if (known?.check === check && isCurrent(known)) return known.identity;
     const identity = decide(peer);
     if (identity.ok) ends.set(identity.instanceId, identity.expiresMs);
-    if (peer) judged.set(peer, { identity, check, atMs: clock.monoMs() });
+    if (peer) checked.set(peer, { identity, check, atMs: clock.monoMs() });
     return identity;
   };
 
-  const peerOf = (address: string, certificate: Credentials["certificate"]) => met.get(address) ?? certificate?.peer;
+  const peerOf = (address: string, certificate: Credentials["certificate"]) => peers.get(address) ?? certificate?.peer;
   return {
     ends,
-    meet: (socket) => {
+    register: (socket) => {
       if (!(socket instanceof TLSSocket)) return;
       const key = `${socket.remoteAddress}:${socket.remotePort}`;
       const peer = socket.getPeerCertificate(true);
-      met.set(key, peer);
+      peers.set(key, peer);
       socket.once("close", () => {
-        if (met.get(key) === peer) met.delete(key);
+        if (peers.get(key) === peer) peers.delete(key);
       });
     },
     identify: ({ certificate, claimedId, address }) => {
       const peer = peerOf(address, certificate);
-      const known = whoIs(peer);
+      const known = identityOf(peer);
       const identity = known.ok && claimedId !== undefined && claimedId !== known.instanceId
         ? decide(peer, claimedId)
         : known;
@@ -100,8 +100,8 @@ export function identifier({ authorities, revoked, clock }: IdentifierOptions): 
       const code = identity.reason === "name-mismatch" ? "PERMISSION_DENIED" : "UNAUTHENTICATED";
       throw new RpcError(code, identity.message);
     },
-    isLetIn: ({ certificate, address, instanceId }) => {
-      const identity = whoIs(peerOf(address, certificate));
+    isAllowed: ({ certificate, address, instanceId }) => {
+      const identity = identityOf(peerOf(address, certificate));
       return identity.ok && identity.instanceId === instanceId;
     },
     follow: (onChange) => {

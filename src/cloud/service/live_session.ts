@@ -1,4 +1,4 @@
-import { type Clock, errorText, turn } from "../../base/mod.ts";
+import { type Clock, errorText, type Logger, turn } from "../../base/mod.ts";
 import {
   type BoatStatus,
   type Caller,
@@ -15,34 +15,35 @@ import type { Instance } from "../instance/instance.ts";
 import type { InstanceSession } from "../instance/sessions.ts";
 import type { InstanceSettings } from "../instance/settings.ts";
 
-/** What a stream of live frames is served with. */
-export interface LiveSessionOptions {
+/** Options of a session that reads `Up` and sends `Down`. */
+export interface SessionOptions<Up, Down> {
   instance: Instance;
-  stream: MessageStream<LiveUpstream, LiveStatus>;
+  stream: MessageStream<Up, Down>;
   caller: Caller;
   settings: () => InstanceSettings;
   clock: Clock;
+  log: Logger;
 }
 
 /**
- * A boat hears so often what has come, quiet or not. It is looked at once a second, so every four: what a boat sends just
- * after it has heard, and the disk takes a second later, is acknowledged within six.
+ * Minimum interval between statuses. It is checked once a second, so a status is sent every four: a frame that arrives just
+ * after a status and is synced a second later is acknowledged within six.
  */
 const STATUS_EVERY_MS = 3500;
-/** It hears sooner when so much more is on disk. */
+/** A status is sent sooner when this many further frames are durable. */
 const STATUS_EVERY_FRAMES = 10_000;
 /** Frames between two checkpoints. */
 const CHECKPOINT_FRAMES = 50_000;
-/** Frames that introduce devices, beside the rate: two of each address on every bus. */
+/** Frames that introduce devices and do not count for the rate: two for each address on every bus. */
 const INTRODUCTIONS = 2 * 4 * 254;
-/** Frames that are taken before others get their turn. */
-const FRAMES_A_TURN = 4096;
+/** Frames received before the event loop serves others. */
+const FRAMES_PER_TURN = 4096;
 
-/** One stream of live frames, from its first message to its end. */
+/** Serves one live stream. */
 export class LiveSession implements InstanceSession {
   readonly caller: Caller;
-  readonly #options: LiveSessionOptions;
-  /** What came before is caught up: the boat's head at the handshake, or told before the first frame. */
+  readonly #options: SessionOptions<LiveUpstream, LiveStatus>;
+  /** The boat's head at the handshake, or in a status before the first frame: frames up to it are late ones. */
   #headAtStart: number;
   #ended: RpcError | undefined;
   #frames = 0;
@@ -54,7 +55,7 @@ export class LiveSession implements InstanceSession {
   #isSending = false;
   readonly #events: StreamEvents;
 
-  constructor(options: LiveSessionOptions) {
+  constructor(options: SessionOptions<LiveUpstream, LiveStatus>) {
     this.#options = options;
     this.caller = options.caller;
     this.#events = new StreamEvents("live", options.instance.note);
@@ -66,7 +67,7 @@ export class LiveSession implements InstanceSession {
     return this.caller.address;
   }
 
-  /** Ends it; of what it brings nothing counts any more. */
+  /** Ends the stream; frames that arrive later are ignored. */
   end(error: RpcError): void {
     this.#ended ??= error;
     this.#noteStop(errorText(error));
@@ -80,9 +81,9 @@ export class LiveSession implements InstanceSession {
   }
 
   /**
-   * Takes what comes until the boat ends the stream.
+   * Receives frames until the boat ends the stream.
    *
-   * @throws {RpcError} why it was ended otherwise
+   * @throws {RpcError} why the cloud has ended it
    */
   async run(): Promise<void> {
     const { instance, stream } = this.#options;
@@ -91,10 +92,12 @@ export class LiveSession implements InstanceSession {
     try {
       this.tick();
       for await (const message of stream) {
-        this.#requireGoingOn();
-        instance.heard();
-        this.#takeMessage(message);
-        if (this.#sinceTurn >= FRAMES_A_TURN) await this.#giveTurn();
+        if (this.#ended) throw this.#ended;
+        instance.noteActivity();
+        this.#receive(message);
+        if (this.#sinceTurn < FRAMES_PER_TURN) continue;
+        this.#sinceTurn = 0;
+        await turn();
       }
     } catch (error) {
       reason = errorText(this.#ended ?? error);
@@ -105,12 +108,12 @@ export class LiveSession implements InstanceSession {
     }
   }
 
-  /** Tells the boat what has come and what is on disk, where it is time to. Once a second. */
+  /** Sends a status if one is due. Must be called once a second. */
   tick(): void {
     const { instance, stream, clock } = this.#options;
     if (this.#ended) return;
     const hole = this.#isPeer ? instance.record.peerHoleDue(clock.monoMs()) : undefined;
-    if (hole) return this.end(askAgain(hole));
+    if (hole) return this.end(reconnectFor(hole));
     if (this.#isSending) return;
     const status = { ackSeq: instance.acknowledge(), receivedThrough: instance.record.receivedThrough };
     const nowMs = clock.monoMs();
@@ -120,7 +123,7 @@ export class LiveSession implements InstanceSession {
     this.#lastStatus = status;
     this.#lastStatusMs = nowMs;
     this.#isSending = true;
-    // Why it cannot be sent, reading tells, too.
+    // The reading side reports the same error.
     stream.send(status).catch(() => {}).finally(() => this.#isSending = false);
   }
 
@@ -128,28 +131,18 @@ export class LiveSession implements InstanceSession {
     this.#events.stop(`${this.#frames} frames: ${reason}`);
   }
 
-  /** Peers' boats are used to one status every five seconds. */
+  /** True for a peer's boat, which expects one status every five seconds. */
   get #isPeer(): boolean {
     return this.caller.service !== SERVICE_NAMES[0];
   }
 
-  #requireGoingOn(): void {
-    if (this.#ended) throw this.#ended;
+  #receive(message: LiveUpstream): void {
+    if (message.kind === "frame") this.#receiveFrames([message.frame]);
+    else if (message.kind === "batch") this.#receiveFrames(message.frames);
+    else if (message.kind === "status") this.#receiveStatus(message.status);
   }
 
-  #takeMessage(message: LiveUpstream): void {
-    switch (message.kind) {
-      case "frame":
-        return this.#takeFrames([message.frame]);
-      case "batch":
-        return this.#takeFrames(message.frames);
-      case "status":
-        return this.#takeStatus(message.status);
-      case "unknown":
-    }
-  }
-
-  #takeFrames(frames: readonly LiveFrame[]): void {
+  #receiveFrames(frames: readonly LiveFrame[]): void {
     const { instance, settings } = this.#options;
     const { record: { counters } } = instance;
     if (!instance.rate.take(this.#counted(frames))) {
@@ -157,7 +150,7 @@ export class LiveSession implements InstanceSession {
       throw new RpcError("RESOURCE_EXHAUSTED", `live frame rate exceeded (${settings().rateLimit}/s max)`);
     }
     for (const frame of frames) {
-      instance.take(frame);
+      instance.receive(frame);
       if (frame.seq > 0) this.#frames++;
     }
     this.#sinceTurn += frames.length;
@@ -168,7 +161,7 @@ export class LiveSession implements InstanceSession {
     instance.note("checkpoint", `${this.#frames} frames, cursor ${received.cursor}, boat at ${head}`);
   }
 
-  /** How many of the frames count for the rate. */
+  /** Number of frames that count for the rate. */
   #counted(frames: readonly LiveFrame[]): number {
     let [counted, late] = [0, 0];
     for (const { seq } of frames) {
@@ -179,25 +172,21 @@ export class LiveSession implements InstanceSession {
     return late === 0 || this.#options.instance.rate.catchUp(late) ? counted : counted + late;
   }
 
-  #takeStatus(status: BoatStatus): void {
+  #receiveStatus(status: BoatStatus): void {
     const { instance, settings } = this.#options;
     const { record } = instance;
-    record.told(status);
+    record.updateHead(status);
     if (this.#frames === 0) this.#headAtStart = Math.max(this.#headAtStart, status.headSeq);
     const { maxLiveLagFrames } = settings();
     const lag = status.headSeq - record.receivedThrough;
-    // Before the first frame there is nothing to compare with.
+    // Before the first frame the lag is unknown.
     if (this.#frames === 0 || maxLiveLagFrames === 0 || lag <= maxLiveLagFrames) return;
     record.counters.lagClosed++;
     throw new RpcError("RESOURCE_EXHAUSTED", `live lag ${lag} exceeds threshold ${maxLiveLagFrames}`);
   }
-
-  async #giveTurn(): Promise<void> {
-    this.#sinceTurn = 0;
-    await turn();
-  }
 }
 
-function askAgain({ start, end }: Range): RpcError {
-  return new RpcError("UNAVAILABLE", `frames ${start} to ${end - 1} are missing, and written by now: connect again`);
+function reconnectFor({ start, end }: Range): RpcError {
+  const text = `frames ${start} to ${end - 1} are missing and can be backfilled after a reconnect`;
+  return new RpcError("UNAVAILABLE", text);
 }

@@ -13,12 +13,12 @@ import {
 } from "../../replication/mod.ts";
 import { BackfillSession } from "./backfill_session.ts";
 import type { Instance } from "../instance/instance.ts";
-import { handshakeFirst } from "../instance/sessions.ts";
+import { handshakeRequired } from "../instance/sessions.ts";
 import type { InstanceSettings } from "../instance/settings.ts";
 import type { Instances } from "../instance/instances.ts";
 import { LiveSession } from "./live_session.ts";
 
-/** What the service works with. */
+/** Dependencies of {@linkcode CloudService}. */
 export interface CloudServiceOptions {
   instances: Instances;
   settings: () => InstanceSettings;
@@ -28,7 +28,7 @@ export interface CloudServiceOptions {
 
 const TICK_MS = 1000;
 
-/** What the cloud answers when a boat calls. Who calls is known by then. */
+/** The replication service for identified boats. */
 export class CloudService implements ReplicationService {
   readonly #options: CloudServiceOptions;
   readonly #live = new Set<LiveSession>();
@@ -38,69 +38,51 @@ export class CloudService implements ReplicationService {
 
   constructor(options: CloudServiceOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.#tick(), TICK_MS);
+    this.#timer = setInterval(() => this.#live.forEach((session) => session.tick()), TICK_MS);
   }
 
   /**
-   * Takes the boat's word, and tells what is wanted of it.
+   * Accepts the boat's declarations, and answers with the frames that the cloud requests.
    *
-   * @throws {RpcError} `UNAVAILABLE`: nothing can be written; `FAILED_PRECONDITION`: another machine may be this boat;
-   * `RESOURCE_EXHAUSTED`: there are too many boats
+   * @throws {RpcError} `UNAVAILABLE`: nothing can be recorded; `FAILED_PRECONDITION`: two machines may share the boat's
+   * identity; `RESOURCE_EXHAUSTED`: too many boats
    */
   async handshake(request: HandshakeRequest, { instanceId, address }: Caller): Promise<HandshakeResponse> {
     this.#requireRunning();
     if (request.headSeq >= Number.MAX_SAFE_INTEGER) {
-      throw new RpcError("INVALID_ARGUMENT", `no frame has number ${request.headSeq}`);
+      throw new RpcError("INVALID_ARGUMENT", `sequence number ${request.headSeq} is out of range`);
     }
     const instance = await this.#options.instances.ensure(instanceId);
     return await instance.handshake(request, address);
   }
 
-  /** Takes live frames. @throws {RpcError} why the stream ends; see {@linkcode LiveSession} */
+  /** Serves a live stream. @throws {RpcError} why it ends; see {@linkcode LiveSession} */
   async live(stream: MessageStream<LiveUpstream, LiveStatus>, caller: Caller): Promise<void> {
-    const { settings, clock } = this.#options;
-    const instance = this.#known(caller);
-    const session = new LiveSession({ instance, stream, caller, settings, clock });
-    this.#live.add(session);
-    try {
-      await session.run();
-    } finally {
-      this.#live.delete(session);
-    }
+    const session = new LiveSession({ ...this.#options, instance: this.#known(caller), stream, caller });
+    await run(session, this.#live);
   }
 
-  /** Takes blocks. @throws {RpcError} why the stream ends; see {@linkcode BackfillSession} */
+  /** Serves a backfill. @throws {RpcError} why it ends; see {@linkcode BackfillSession} */
   async backfill(stream: MessageStream<BackfillUpstream, BackfillStatus>, caller: Caller): Promise<void> {
-    const { settings, clock, log } = this.#options;
-    const instance = this.#known(caller);
-    const session = new BackfillSession({ instance, stream, caller, settings, clock, log });
-    this.#backfill.add(session);
-    try {
-      await session.run();
-    } finally {
-      this.#backfill.delete(session);
-    }
+    const session = new BackfillSession({ ...this.#options, instance: this.#known(caller), stream, caller });
+    await run(session, this.#backfill);
   }
 
-  /** Ends the streams of who is not let in any more. */
-  recheck(isLetIn: (caller: Caller) => boolean): void {
+  /** Ends the streams of callers that are no longer allowed. */
+  recheck(isAllowed: (caller: Caller) => boolean): void {
     for (const session of [...this.#live, ...this.#backfill]) {
-      if (isLetIn(session.caller)) continue;
-      session.end(new RpcError("UNAUTHENTICATED", "the certificate is not good any more"));
+      if (isAllowed(session.caller)) continue;
+      session.end(new RpcError("UNAUTHENTICATED", "the certificate is no longer valid"));
     }
   }
 
-  /** Ends all streams, and takes no more calls. */
+  /** Ends all streams and refuses further calls. */
   stop(): void {
     this.#isStopped = true;
     clearInterval(this.#timer);
     for (const session of [...this.#live, ...this.#backfill]) {
       session.end(new RpcError("UNAVAILABLE", "the server is stopping"));
     }
-  }
-
-  #tick(): void {
-    for (const session of this.#live) session.tick();
   }
 
   #requireRunning(): void {
@@ -111,6 +93,16 @@ export class CloudService implements ReplicationService {
     this.#requireRunning();
     const instance = this.#options.instances.get(instanceId);
     if (instance) return instance;
-    throw handshakeFirst();
+    throw handshakeRequired();
+  }
+}
+
+/** Runs a session, which is in the set meanwhile. */
+async function run<S extends LiveSession | BackfillSession>(session: S, open: Set<S>): Promise<void> {
+  open.add(session);
+  try {
+    await session.run();
+  } finally {
+    open.delete(session);
   }
 }

@@ -1,73 +1,61 @@
 import { type Clock, FileError, LineLog, type Logger } from "../../base/mod.ts";
 import { JOURNAL_FILE_MODE } from "../../journal/mod.ts";
 
-/** What is noted of a boat's replication. */
-export type DiagnosticEventType =
-  | "live_start"
-  | "live_stop"
-  | "backfill_start"
-  | "backfill_stop"
-  | "block_received"
-  | "checkpoint";
+const TYPES = ["live_start", "live_stop", "backfill_start", "backfill_stop", "block_received", "checkpoint"] as const;
 
-/** Something that happened. */
+/** Type of a diagnostic event. */
+export type DiagnosticEventType = typeof TYPES[number];
+
+/** An event of a boat's replication. */
 export interface DiagnosticEvent {
   /** Milliseconds since 1970. */
   timeMs: number;
   type: DiagnosticEventType;
-  /** For people. */
+  /** Text for people. */
   detail: string;
 }
 
-/** Notes what happened now. */
+/** Adds an event with the current time. */
 export type Note = (type: DiagnosticEventType, detail: string) => void;
 
-/** Events that are kept of one boat. */
+/** Maximum events of one boat. */
 export const MAX_DIAGNOSTIC_EVENTS = 1024;
 /** Name of their file in the boat's directory. */
 export const EVENTS_FILE = "events.log";
 
-/** A longer detail is cut. */
+/** Longer details are cut. */
 const MAX_DETAIL_CHARS = 1000;
-/** Most lines of the file; before it gets more it is replaced by the newest {@linkcode MAX_DIAGNOSTIC_EVENTS}. */
+/** Maximum lines of the file; beyond it the file is rewritten with the newest {@linkcode MAX_DIAGNOSTIC_EVENTS}. */
 export const MAX_EVENT_LINES: number = 2 * MAX_DIAGNOSTIC_EVENTS;
-/** More than the longest file can have. */
+/** More than the largest possible file. */
 const MAX_FILE_BYTES = 16 * 1024 * 1024;
-/** Events are collected for this long before they are written. */
+/** Delay before events are written, to write several at once. */
 const WRITE_AFTER_MS = 1000;
-/** Wait before a failed write is tried again. */
+/** Delay before a failed write is repeated. */
 const RETRY_AFTER_MS = 10_000;
-const TYPES: readonly unknown[] = [
-  "live_start",
-  "live_stop",
-  "backfill_start",
-  "backfill_stop",
-  "block_received",
-  "checkpoint",
-] satisfies DiagnosticEventType[];
 
-/** How the events of one boat are kept. */
+/** Options of {@linkcode DiagnosticEvents}. */
 export interface DiagnosticEventsOptions {
   id: string;
-  /** The boat's directory, which is there. */
+  /** The boat's directory, which exists. */
   directory: string;
   clock: Clock;
   log: Logger;
 }
 
 /**
- * The newest events of one boat. They are in a file, to which they are appended and synced at most once a second; in
- * memory are only those that are not written yet. Never throws: a failed write is logged and tried again.
+ * The newest events of one boat, in a file. Memory only has those that are not written yet; they are appended and synced at
+ * most once a second. Never throws: a failed write is logged and repeated.
  */
 export class DiagnosticEvents {
   readonly #options: DiagnosticEventsOptions;
   readonly #file: LineLog;
-  /** Not written yet, oldest first. */
+  /** Events not written yet, oldest first. */
   #pending: DiagnosticEvent[] = [];
-  /** Lines of the file; undefined before it was read. */
+  /** Lines of the file; undefined before it is read. */
   #lines: number | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Reading and writing, one after the other. */
+  /** The last of the reads and writes, which run one after the other. */
   #turn: Promise<unknown> = Promise.resolve();
   #isFailing = false;
   #isClosed = false;
@@ -78,7 +66,7 @@ export class DiagnosticEvents {
     this.#file = new LineLog(directory, { name: EVENTS_FILE, maxBytes: MAX_FILE_BYTES, mode: JOURNAL_FILE_MODE });
   }
 
-  /** Notes what happens now; the oldest event goes when there are too many. */
+  /** Adds an event with the current time; drops the oldest one beyond the limit. */
   add(type: DiagnosticEventType, detail: string): void {
     const timeMs = Math.floor(this.#options.clock.wallUs() / 1000);
     this.#pending.push({ timeMs, type, detail: detail.slice(0, MAX_DETAIL_CHARS) });
@@ -86,7 +74,7 @@ export class DiagnosticEvents {
     this.#schedule();
   }
 
-  /** The newest ones, newest first, at most `limit`. */
+  /** The newest events, newest first, at most `limit`. */
   list(limit: number = MAX_DIAGNOSTIC_EVENTS): Promise<DiagnosticEvent[]> {
     return this.#inTurn(async () => {
       const written = await this.#read();
@@ -95,14 +83,14 @@ export class DiagnosticEvents {
     });
   }
 
-  /** Writes what is not written yet. */
+  /** Writes pending events at once. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     return this.#inTurn(() => this.#write());
   }
 
-  /** Writes what is not written yet, and nothing any more. */
+  /** Writes pending events and stops writing. */
   async close(): Promise<void> {
     await this.flush();
     this.#isClosed = true;
@@ -120,7 +108,7 @@ export class DiagnosticEvents {
     return done;
   }
 
-  /** What the file holds. Where it is read for the first time, streams that a crash has cut get their stops. */
+  /** The events in the file. The first read adds the stop events of streams that a crash has cut. */
   async #read(): Promise<DiagnosticEvent[]> {
     const { id, log } = this.#options;
     let events: DiagnosticEvent[] = [];
@@ -129,7 +117,7 @@ export class DiagnosticEvents {
       events = (found?.values ?? []).map(parseEvent).filter((each) => each !== undefined);
     } catch (error) {
       if (!(error instanceof FileError)) throw error;
-      if (!this.#isFailing) log.error("events of a boat cannot be read", { id, error: error.message });
+      if (!this.#isFailing) log.error("boat events not readable", { id, error: error.message });
     }
     if (this.#lines === undefined) {
       const stops = missingStops(events);
@@ -156,11 +144,11 @@ export class DiagnosticEvents {
         await this.#file.replace(kept.map(lineOf));
         this.#lines = kept.length;
       }
-      if (this.#isFailing) log.info("events of a boat are written again", { id });
+      if (this.#isFailing) log.info("boat events written again", { id });
       this.#isFailing = false;
     } catch (error) {
       if (!(error instanceof FileError)) throw error;
-      if (!this.#isFailing) log.error("events of a boat cannot be written", { id, error: error.message });
+      if (!this.#isFailing) log.error("boat events not written", { id, error: error.message });
       this.#isFailing = true;
       this.#pending = [...writing, ...this.#pending].slice(-MAX_DIAGNOSTIC_EVENTS);
       this.#schedule();
@@ -168,7 +156,7 @@ export class DiagnosticEvents {
   }
 }
 
-/** The events of one stream: a start, and after it a stop. */
+/** The start and stop events of one stream. */
 export class StreamEvents {
   readonly #kind: "live" | "backfill";
   readonly #note: Note;
@@ -179,21 +167,21 @@ export class StreamEvents {
     this.#note = note;
   }
 
-  /** The stream has begun, unless it is over already. */
+  /** Adds the start event, unless the stream has ended already. */
   start(detail: string): void {
     if (this.#state !== "new") return;
     this.#state = "running";
     this.#note(`${this.#kind}_start`, detail);
   }
 
-  /** The stream is over; what is noted is the first reason. */
+  /** Adds the stop event, unless there is one already. */
   stop(detail: string): void {
     if (this.#state === "running") this.#note(`${this.#kind}_stop`, detail);
     this.#state = "over";
   }
 }
 
-/** Stops of the streams that had begun when the cloud ended without notice. */
+/** Stop events of the streams that were open when the cloud crashed. */
 function missingStops(events: readonly DiagnosticEvent[]): DiagnosticEvent[] {
   const timeMs = events.at(-1)?.timeMs ?? 0;
   return (["backfill", "live"] as const).flatMap((kind): DiagnosticEvent[] => {
@@ -209,11 +197,8 @@ function lineOf({ timeMs, type, detail }: DiagnosticEvent): unknown {
 
 function parseEvent(value: unknown): DiagnosticEvent | undefined {
   if (!Array.isArray(value)) return undefined;
-  const [timeMs, type, detail]: unknown[] = value;
-  if (!Number.isSafeInteger(timeMs) || !isType(type) || typeof detail !== "string") return undefined;
+  const [timeMs, name, detail]: unknown[] = value;
+  const type = TYPES.find((each) => each === name);
+  if (!Number.isSafeInteger(timeMs) || !type || typeof detail !== "string") return undefined;
   return { timeMs: Number(timeMs), type, detail };
-}
-
-function isType(value: unknown): value is DiagnosticEventType {
-  return TYPES.includes(value);
 }

@@ -1,66 +1,65 @@
 import type { FormerEpoch, LostRange, Range } from "../../replication/mod.ts";
-import { Received, type ReceivedLimits, type ReceivedRecord } from "./received.ts";
-import { isPeerEpoch } from "./received_epochs.ts";
+import { isPeerEpoch, Received, type ReceivedLimits, type ReceivedRecord } from "./received.ts";
 
-/** Former epochs of one boat of which it is remembered what is here; what comes of older ones is not taken. */
+/** Maximum former epochs of one boat that the cloud completes; frames of older ones are refused. */
 export const MAX_KEPT_FORMER = 16;
-/** Ranges that are kept of each: less than of the current one, as there are many. */
+/** Limits of each: lower than those of the current epoch. */
 export const FORMER_LIMITS = {
   maxHeldRanges: 1024,
   maxVoidRanges: 1024,
   maxLostRanges: 64,
 } as const satisfies ReceivedLimits;
 
-/** What is known of a former epoch after a restart. */
+/** The saved state of a former epoch. */
 export interface FormerState {
   /** Hex of 16 bytes. */
   epoch: string;
-  /** Its last number, as far as the boat has told, or a frame has shown. */
+  /** Last known number. */
   headSeq: number;
-  /** Its numbers that are in the cloud, were never used, or are lost. */
+  /** Received, void and lost numbers. */
   received: ReceivedRecord;
 }
 
-/** A former epoch, as far as it is not complete. */
+/** An incomplete former epoch. */
 export interface FormerSummary {
   /** Hex of 16 bytes. */
   epoch: string;
   headSeq: number;
-  /** What is still to come. */
+  /** Ranges that the boat may still send. */
   holes: Range[];
-  /** What the boat cannot send any more, and why. */
+  /** Ranges that the boat has declared as lost. */
   lost: LostRange[];
-  /** Why nothing of it is taken; undefined: it is. */
+  /** Why the cloud refuses its frames; undefined: it accepts them. */
   refused: string | undefined;
 }
 
-/** What is here of a former epoch. */
-export interface Former {
+/** A former epoch. */
+export interface FormerRecord {
   readonly epoch: string;
   headSeq: number;
   readonly received: Received;
-  /** Why nothing of it is taken from the boat as it is now. */
+  /** Why the cloud refuses its frames; undefined: it accepts them. */
   refused: string | undefined;
-  /** The connection whose word of it counts. */
+  /** Connection whose declarations are accepted. */
   trusted: string | undefined;
-  /** What the boat has said of it, and what counts once it has shown what it has, or sends a block. */
-  said: FormerEpoch | undefined;
+  /** The boat's declaration, accepted once the boat proves that it has the stored frames, or sends a block. */
+  declared: FormerEpoch | undefined;
 }
 
-/** The epochs before the current one, newest first: what is here of them. Pure. */
+/** The epochs before the current one, newest first. Pure. */
 export class FormerEpochs {
-  #all: Former[];
+  #all: FormerRecord[];
 
   constructor(states: readonly FormerState[] = []) {
     this.#all = states.slice(0, MAX_KEPT_FORMER).map(formerOf);
   }
 
-  /** What is to be written down. */
+  /** The states to be saved. */
   get states(): FormerState[] {
     return this.#all.map(({ epoch, headSeq, received }) => ({ epoch, headSeq, received: received.record() }));
   }
 
-  /** Those of which something is missing, and why. */
+  /** Those with missing or refused frames. */
   get incomplete(): FormerSummary[] {
     return this.#all.flatMap(({ epoch, headSeq, received, refused }) => {
       const [holes, lost] = [received.holes(headSeq + 1), received.lost];
@@ -69,49 +68,49 @@ export class FormerEpochs {
     });
   }
 
-  /** Whether nothing is taken of one of them. */
+  /** True if the cloud refuses the frames of one of them. */
   get isRefused(): boolean {
     return this.#all.some(({ refused }) => refused !== undefined);
   }
 
-  /** What is here of an epoch; undefined where nothing is known of it. */
-  get(epoch: string): Former | undefined {
+  /** The epoch with this name, hex; undefined if it is unknown. */
+  get(epoch: string): FormerRecord | undefined {
     return this.#all.find((each) => each.epoch === epoch);
   }
 
-  /** An epoch has ended. One that only the cloud has named nobody comes back with. */
+  /** Adds an epoch that has ended. One that the cloud has named is left out: no boat can come back with it. */
   add(state: FormerState): void {
     if (isPeerEpoch(state.epoch) || this.get(state.epoch)) return;
     this.#all = [formerOf(state), ...this.#all].slice(0, MAX_KEPT_FORMER);
   }
 
-  /** The boat has frames of an epoch that was never here. Undefined where there is no room for one more. */
-  learn(state: FormerState): Former | undefined {
+  /** Adds an epoch that the cloud has never seen as the current one. Undefined if there are too many. */
+  learn(state: FormerState): FormerRecord | undefined {
     if (this.#all.length >= MAX_KEPT_FORMER) return undefined;
     const former = formerOf(state);
     this.#all.push(former);
     return former;
   }
 
-  /** The boat goes on in this epoch: it is none of the former. */
+  /** Removes an epoch that has become the current one. */
   remove(epoch: string): void {
     this.#all = this.#all.filter((each) => each.epoch !== epoch);
   }
 }
 
-/** Takes a connection's word of a former epoch, and what it says later, too. */
-export function acceptWord(former: Former, connection: string): void {
+/** Accepts a connection's pending and later declarations of a former epoch. */
+export function acceptDeclaration(former: FormerRecord, connection: string): void {
   former.trusted = connection;
-  if (!former.said) return;
-  const { head, void: never, lost } = former.said;
-  former.said = undefined;
-  // What it lost at the end of an epoch it may not know of.
+  if (!former.declared) return;
+  const { head, void: skipped, lost } = former.declared;
+  former.declared = undefined;
+  // The boat may not know of frames that it lost at the end of an epoch.
   former.headSeq = Math.max(former.headSeq, head);
-  former.received.declare({ void: never, lost, end: head + 1 });
+  former.received.declare({ void: skipped, lost, end: head + 1 });
 }
 
-/** Of what is in more pieces, the oldest are asked for again. */
-function formerOf({ epoch, headSeq, received: found }: FormerState): Former {
+/** Beyond the limit the oldest ranges are requested again. */
+function formerOf({ epoch, headSeq, received: found }: FormerState): FormerRecord {
   const received = { ...found, durable: found.durable.slice(-FORMER_LIMITS.maxHeldRanges) };
   return {
     epoch,
@@ -119,6 +118,6 @@ function formerOf({ epoch, headSeq, received: found }: FormerState): Former {
     received: new Received(received, FORMER_LIMITS),
     refused: undefined,
     trusted: undefined,
-    said: undefined,
+    declared: undefined,
   };
 }

@@ -1,41 +1,47 @@
-import { type LostRange, type Range, Ranges, RangesFullError } from "../../replication/mod.ts";
+import { EPOCH_BYTES, type LostRange, type Range, Ranges, RangesFullError } from "../../replication/mod.ts";
 
-/** Most ranges between holes that are kept of one boat: each costs 16 bytes here and some 40 in its file. */
+/** Maximum held ranges of one boat: each takes 16 bytes in memory and some 40 in its file. */
 export const MAX_HELD_RANGES = 16_384;
-/** Most ranges that are kept of what a boat says it never used. */
+/** Maximum void ranges of one boat. */
 export const MAX_VOID_RANGES = 16_384;
-/** Most ranges that are kept of what a boat says it lost. */
+/** Maximum lost ranges of one boat. */
 export const MAX_LOST_RANGES = 4096;
-/** Ranges of a boat's words that are left out before the rest is not looked at: each may stand for thousands of holes. */
-const MAX_LEFT_OUT = 16_384;
+/** Ignored ranges of a declaration after which the rest is not read: each may take time for thousands of holes. */
+const MAX_IGNORED = 16_384;
 
-/** What is known of one boat's numbers after a restart: only what is on disk is still there. */
+/** Count of the numbers in ranges that do not overlap. */
+export function countNumbers(ranges: Iterable<Range>): number {
+  let count = 0;
+  for (const { start, end } of ranges) count += end - start;
+  return count;
+}
+
+/** The saved numbers of one boat. */
 export interface ReceivedRecord {
-  /** Numbers of frames that are on disk. */
+  /** Numbers of frames on disk. */
   durable: readonly Range[];
-  /** Numbers that never had a frame, so the boat says. */
+  /** Numbers that the boat has declared as never assigned. */
   void: readonly Range[];
-  /** Frames that the boat cannot send any more, so it says. */
+  /** Frames that the boat has declared as lost. */
   lost: readonly LostRange[];
 }
 
-/** Limits of a {@linkcode Received}. */
-export interface ReceivedLimits {
-  /** Default {@linkcode MAX_HELD_RANGES}. */
-  maxHeldRanges?: number;
-  /** Default {@linkcode MAX_VOID_RANGES}. */
-  maxVoidRanges?: number;
-  /** Default {@linkcode MAX_LOST_RANGES}. */
-  maxLostRanges?: number;
-}
+const DEFAULT_LIMITS = {
+  maxHeldRanges: MAX_HELD_RANGES,
+  maxVoidRanges: MAX_VOID_RANGES,
+  maxLostRanges: MAX_LOST_RANGES,
+};
+
+/** Limits of a {@linkcode Received}; those left out have their defaults. */
+export type ReceivedLimits = Partial<typeof DEFAULT_LIMITS>;
 
 /**
- * What a block brings.
+ * How a block relates to the received frames.
  *
- * - `new`: none of its frames is here
- * - `overlapping`: some are; `missing` are those that are not
- * - `duplicate`: all are, and it need not be stored
- * - `no-room`: it would make one range more than are kept; what fills the holes that are there makes room
+ * - `new`: none of its frames was received
+ * - `overlapping`: some were; `missing` are the others
+ * - `duplicate`: all were, so that it need not be stored
+ * - `no-room`: it would exceed the maximum of held ranges; blocks that fill holes still fit
  */
 export type BlockDecision =
   | { kind: "new" }
@@ -44,112 +50,107 @@ export type BlockDecision =
   | { kind: "no-room" };
 
 /**
- * Numbers whose frames are not here, for one reason.
+ * Numbers whose frames were not received, for one reason.
  *
- * - `hole`: they are asked for
- * - `void`: the boat says that it never used them
- * - `lost`: the boat says that it cannot send them, and why
+ * - `hole`: the cloud requests them
+ * - `void`: the boat has declared that it never assigned them
+ * - `lost`: the boat has declared that it cannot send them
  */
 export type AbsentNumbers = Range & ({ kind: "hole" } | { kind: "void" } | { kind: "lost"; reason: string });
 
 /**
- * What the cloud holds of one boat's frames, in one run of numbers. Numbers begin at 1; ends of ranges are exclusive.
+ * The frames of one boat in one epoch, by number. Numbers begin at 1; ends of ranges are exclusive.
  *
- * A number is *held* when its frame was received, or when the boat says that there is none to be had (void or lost). What a
- * boat says never takes a frame away, and a frame that comes after all makes the word void. Received frames become
- * *durable* when they are safe on disk; only those are acknowledged.
+ * A number is *held* if its frame was received, or if the boat has declared it as void or lost. A received frame overrides a
+ * declaration. Received frames become *durable* when they are synced to disk; only those are acknowledged.
  */
 export class Received {
   readonly #received = new Ranges();
   readonly #durable = new Ranges();
-  /** Declared, less what was held then; frames that came later are subtracted when asked. */
+  /** Declared void and not held at that time; frames received later are subtracted when read. */
   readonly #void: Ranges = new Ranges();
   #lost: LostRange[] = [];
   /** Received, void or lost. */
   #held = new Ranges();
   /** Durable, void or lost. */
   readonly #safe = new Ranges();
-  readonly #maxHeldRanges: number;
-  readonly #maxVoidRanges: number;
-  readonly #maxLostRanges: number;
+  readonly #limits: Required<ReceivedLimits>;
   #liveThrough = 0;
 
-  /** Begins with nothing, or with what is known from before. What is above a limit of the boat's words is left out. */
+  /** @param record the saved numbers; default none. Declarations beyond a limit are ignored */
   constructor(record: ReceivedRecord = { durable: [], void: [], lost: [] }, limits: ReceivedLimits = {}) {
-    this.#maxHeldRanges = limits.maxHeldRanges ?? MAX_HELD_RANGES;
-    this.#maxVoidRanges = limits.maxVoidRanges ?? MAX_VOID_RANGES;
-    this.#maxLostRanges = limits.maxLostRanges ?? MAX_LOST_RANGES;
+    this.#limits = { ...DEFAULT_LIMITS, ...limits };
     for (const { start, end } of record.durable) {
       for (const set of [this.#received, this.#durable, this.#held, this.#safe]) set.add(Math.max(1, start), end);
     }
     this.declare({ ...record, end: Infinity });
   }
 
-  /** Everything up to and with this number is held; 0 while 1 is missing. */
+  /** Everything up to and including this number is held; 0 while 1 is missing. */
   get cursor(): number {
     return this.#held.contiguousThrough();
   }
 
-  /** What may be acknowledged: everything up to and with this number is safe on disk, void or lost. */
+  /** The number to acknowledge: everything up to and including it is durable, void or lost. */
   get ack(): number {
     return this.#safe.contiguousThrough();
   }
 
-  /** Highest number whose frame came live since this was made; 0: none. */
+  /** Highest number received live since construction; 0: none. */
   get liveThrough(): number {
     return this.#liveThrough;
   }
 
-  /** Highest number whose frame was received; 0: none. */
+  /** Highest received number; 0: none. */
   get last(): number {
     return this.#received.last ?? 0;
   }
 
-  /** Count of the frames that were received. */
+  /** Count of received frames. */
   get count(): number {
     return this.#received.count;
   }
 
-  /** What the boat cannot send any more, and why, less what came after all. */
+  /** Ranges declared as lost, without frames received later. */
   get lost(): LostRange[] {
     return this.#lost.flatMap(({ start, end, reason }) =>
       this.#received.holes(end, start).map((range) => ({ ...range, reason }))
     );
   }
 
-  /** What the boat never used, less what came after all. */
+  /** Ranges declared as void, without frames received later. */
   get void(): Range[] {
     return [...this.#void.subtract(this.#received)];
   }
 
-  /** Whether the frame of this number was received. */
+  /** True if the frame with this number was received. */
   has(seq: number): boolean {
     return this.#received.has(seq);
   }
 
-  /** Whether the frames of all these numbers were received. */
+  /** True if all frames of the range were received. */
   hasAll({ start, end }: Range): boolean {
     return this.#received.covers(start, end);
   }
 
-  /** Highest number whose frame was received, of those up to and with `seq`; 0: none. */
+  /** Highest received number up to and including `seq`; 0: none. */
   lastThrough(seq: number): number {
     if (this.#received.has(seq)) return seq;
     const hole = this.#received.holes(seq + 1).at(-1);
     return hole === undefined ? 0 : Math.max(0, hole.start - 1);
   }
 
-  /** Highest number whose frame was received and that is not among these; 0: none. */
+  /** Highest received number outside `seqs`; 0: none. */
   lastWithout(seqs: Ranges): number {
     return this.#received.subtract(seqs).last ?? 0;
   }
 
-  /** What is to be asked for: all that is not held from 1 up to but without `end`. */
+  /** Ranges to request: all numbers from 1 to `end`, exclusive, that are not held. */
   holes(end: number): Range[] {
     return this.#held.holes(end);
   }
 
-  /** The first numbers without a frame, from one number to another, both included; undefined: all are here. */
+  /** The first numbers without a frame from `fromSeq` to `throughSeq`, inclusive; undefined: all were received. */
   absentFrom(fromSeq: number, throughSeq: number): AbsentNumbers | undefined {
     const hole = this.#received.firstHole(throughSeq + 1, fromSeq);
     if (!hole) return undefined;
@@ -165,11 +166,11 @@ export class Received {
   }
 
   /**
-   * A live frame came.
+   * Adds a live frame.
    *
-   * @returns false when it was here before: it is not to be stored again
-   * @throws {RangesFullError} it would make one range more than are kept; nothing was changed
-   * @throws {RangeError} 0, or 2^53 - 1 and above: no frame has such a number; nothing was changed
+   * @returns false if it was received before and must not be stored again
+   * @throws {RangesFullError} too many held ranges; nothing was changed
+   * @throws {RangeError} the number is 0, or 2^53 - 1 and above; nothing was changed
    */
   addLive(seq: number): boolean {
     const isNew = this.#add({ start: seq, end: seq + 1 }) > 0;
@@ -177,8 +178,8 @@ export class Received {
     return isNew;
   }
 
-  /** What a block with these numbers brings. Nothing is changed. */
-  decide(seqs: Range): BlockDecision {
+  /** Compares a block with the received frames. Changes nothing. */
+  evaluate(seqs: Range): BlockDecision {
     const missing = this.#received.holes(seqs.end, seqs.start);
     const [first] = missing;
     if (first === undefined) return { kind: "duplicate" };
@@ -187,9 +188,9 @@ export class Received {
   }
 
   /**
-   * A block is being stored.
+   * Adds the frames of a block.
    *
-   * @returns the numbers that it brings
+   * @returns the numbers that were missing
    * @throws {RangesFullError} as {@linkcode Received.addLive}
    */
   addBlock(seqs: Range): Range[] {
@@ -198,7 +199,7 @@ export class Received {
     return missing;
   }
 
-  /** What was received of these numbers is on disk, and survives a power cut. */
+  /** Marks the received frames of a range as synced to disk. */
   markDurable({ start, end }: Range): void {
     for (const range of this.#receivedOf({ start, end })) {
       this.#durable.add(range.start, range.end);
@@ -206,23 +207,23 @@ export class Received {
     }
   }
 
-  /** What was received of these numbers could not be stored: it is missing again, but for what is durable. */
+  /** Marks the frames of a range that are not durable as missing, because they could not be stored. */
   forget({ start, end }: Range): void {
     for (const range of this.#durable.holes(end, start)) this.#received.remove(range.start, range.end);
     this.#held = this.#received.union(this.#safe);
   }
 
   /**
-   * Frames of these numbers are on no disk any more: they are missing again, unless the boat has said that there are none.
+   * Marks frames that have disappeared from the disk as missing, unless they are declared as void or lost.
    *
-   * @returns how many were here
+   * @returns how many were received
    */
   vanish({ start, end }: Range): number {
     const gone = this.#received.remove(start, end);
     this.#durable.remove(start, end);
     this.#safe.remove(start, end);
-    for (const word of [...this.#void, ...this.#lost]) {
-      const [from, to] = [Math.max(start, word.start), Math.min(end, word.end)];
+    for (const declared of [...this.#void, ...this.#lost]) {
+      const [from, to] = [Math.max(start, declared.start), Math.min(end, declared.end)];
       if (from < to) this.#safe.add(from, to);
     }
     this.#held = this.#received.union(this.#safe);
@@ -230,56 +231,55 @@ export class Received {
   }
 
   /**
-   * The boat says what it never used, and what it had and cannot send any more. What was said before stays.
+   * Adds ranges that the boat declares as void or lost. Earlier declarations stay.
    *
-   * @param options.end the boat's words count for numbers below this one only: its head plus 1
-   * @returns how many ranges were left out because there are too many; they stay holes. Above some thousands it is not
-   * looked how many more there are
+   * @param options.end declared numbers must be below it: the boat's head plus 1
+   * @returns how many ranges were ignored because of a limit and stay holes; counting stops at {@linkcode MAX_IGNORED}
    */
   declare(
-    { void: never, lost, end }: { void: readonly Range[]; lost: readonly LostRange[]; end: number },
+    { void: skipped, lost, end }: { void: readonly Range[]; lost: readonly LostRange[]; end: number },
   ): number {
-    let leftOut = 0;
-    for (const range of this.#notHeld(never, end)) {
-      if (leftOut >= MAX_LEFT_OUT) break;
-      const hasRoom = this.#void.size < this.#maxVoidRanges && this.#hasRoomFor(range);
-      if (!hasRoom) leftOut++;
+    let ignored = 0;
+    for (const range of this.#notHeld(skipped, end)) {
+      if (ignored >= MAX_IGNORED) break;
+      const hasRoom = this.#void.size < this.#limits.maxVoidRanges && this.#hasRoomFor(range);
+      if (!hasRoom) ignored++;
       else {
         this.#void.add(range.start, range.end);
         this.#hold(range);
       }
     }
     const byEnd = new Map(this.#lost.map((range) => [range.end, range]));
-    for (const { reason, ...said } of lost) {
-      if (leftOut >= MAX_LEFT_OUT) break;
-      for (const range of this.#notHeld([said], end)) {
-        if (!this.#hasRoomFor(range) || !this.#addLost({ ...range, reason }, byEnd)) leftOut++;
+    for (const { reason, ...declared } of lost) {
+      if (ignored >= MAX_IGNORED) break;
+      for (const range of this.#notHeld([declared], end)) {
+        if (!this.#hasRoomFor(range) || !this.#addLost({ ...range, reason }, byEnd)) ignored++;
         else this.#hold(range);
       }
     }
     this.#lost.sort((a, b) => a.start - b.start);
-    return leftOut;
+    return ignored;
   }
 
-  /** What is to be written down. */
+  /** The numbers to be saved. */
   record(): ReceivedRecord {
     return { durable: [...this.#durable], void: this.void, lost: this.lost };
   }
 
-  /** Gives how many numbers are new. */
+  /** Returns how many numbers are new. */
   #add({ start, end }: Range): number {
     if (start < 1) throw new RangeError(`no frame has number ${start}`);
     if (!this.#hasRoomFor({ start, end })) {
-      throw new RangesFullError(`no room for more than ${this.#maxHeldRanges} ranges`);
+      throw new RangesFullError(`more than ${this.#limits.maxHeldRanges} ranges`);
     }
     const added = this.#received.add(start, end);
     this.#held.add(start, end);
     return added;
   }
 
-  /** Whether the range touches one that is held, or one more may be kept. */
+  /** True if the range touches a held one, or the maximum is not reached. */
   #hasRoomFor({ start, end }: Range): boolean {
-    if (this.#held.size < this.#maxHeldRanges) return true;
+    if (this.#held.size < this.#limits.maxHeldRanges) return true;
     const [gap] = this.#held.holes(end + 1, start - 1);
     return gap === undefined || gap.start >= start || gap.end <= end;
   }
@@ -294,11 +294,11 @@ export class Received {
     for (const range of ranges) yield* this.#held.holes(Math.min(range.end, end), Math.max(1, range.start));
   }
 
-  /** Notes a range; one that goes on where another ends, for the same reason, makes that one longer. */
+  /** Adds a range, or extends one that ends where it starts and has the same reason. */
   #addLost(range: LostRange, byEnd: Map<number, LostRange>): boolean {
     const before = byEnd.get(range.start);
     const isLonger = before !== undefined && before.reason === range.reason;
-    if (!isLonger && this.#lost.length >= this.#maxLostRanges) return false;
+    if (!isLonger && this.#lost.length >= this.#limits.maxLostRanges) return false;
     if (isLonger) {
       byEnd.delete(before.end);
       before.end = range.end;
@@ -311,4 +311,75 @@ export class Received {
     this.#held.add(start, end);
     this.#safe.add(start, end);
   }
+}
+
+/** The epochs of one boat, each as hex of 16 bytes. Within an epoch no two frames have the same number. */
+export interface EpochHistory {
+  /** Undefined before the first handshake. */
+  current: string | undefined;
+  /** Former epochs that the boat has named, newest first. */
+  previous: readonly string[];
+}
+
+/**
+ * How the epoch of a handshake relates to the stored ones.
+ *
+ * - `same`: the boat continues
+ * - `new`: it counts from 1 again, or for the first time
+ * - `clone`: another epoch has followed this one already. Two machines have this boat's identity, or an old image was
+ *   restored; accepting it would mix their frames
+ */
+export type EpochVerdict = { kind: "same" } | { kind: "new"; reason: string } | { kind: "clone"; reason: string };
+
+/** Maximum former epochs whose names are kept. */
+export const MAX_PREVIOUS_EPOCHS = 64;
+
+/** Suffix of the epochs that the cloud names for boats that name none: `peer`. Journal files contain it. */
+const PEER_MARK = new TextEncoder().encode("peer");
+const PEER_ENDING = PEER_MARK.toHex();
+
+/** True if the cloud has named this epoch. @param id hex */
+export function isPeerEpoch(id: string): boolean {
+  return id.endsWith(PEER_ENDING);
+}
+
+/**
+ * Evaluates the epoch of a handshake.
+ *
+ * @param boat.epoch 16 bytes; undefined: a peer's boat
+ * @param boat.headSeq last number that the boat has assigned
+ * @param boat.last highest number received in the current epoch
+ */
+export function evaluateEpoch(
+  { current, previous }: EpochHistory,
+  { epoch, headSeq, last }: { epoch: Uint8Array | undefined; headSeq: number; last: number },
+): EpochVerdict {
+  if (current === undefined) return { kind: "new", reason: "the boat is here for the first time" };
+  const id = epoch?.toHex();
+  if (id === undefined) {
+    if (!isPeerEpoch(current)) return { kind: "new", reason: "the boat no longer names its epoch" };
+    if (headSeq >= last) return { kind: "same" };
+    return { kind: "new", reason: `the boat is at ${headSeq}, and was at ${last} before` };
+  }
+  if (id === current) return { kind: "same" };
+  if (previous.includes(id)) {
+    return { kind: "clone", reason: `epoch ${id} was followed by ${current}: two machines may be this boat` };
+  }
+  return { kind: "new", reason: `the boat counts in epoch ${id}, and in ${current} before` };
+}
+
+/**
+ * The history after a new epoch has begun.
+ *
+ * @param options.epoch 16 bytes; undefined: the boat names none
+ * @param options.randomBytes used to name the epoch of such a boat
+ */
+export function beginEpoch(
+  { current, previous }: EpochHistory,
+  { epoch, randomBytes }: { epoch: Uint8Array | undefined; randomBytes: (count: number) => Uint8Array },
+): EpochHistory {
+  // No boat can come back with an epoch that the cloud has named.
+  const former = current === undefined || isPeerEpoch(current) ? previous : [current, ...previous];
+  const id = epoch ?? new Uint8Array([...randomBytes(EPOCH_BYTES - PEER_MARK.length), ...PEER_MARK]);
+  return { current: id.toHex(), previous: former.slice(0, MAX_PREVIOUS_EPOCHS) };
 }

@@ -2,80 +2,74 @@ import { AtomicFile, type DurableFile, errorText, type Logger, parseTimestamp, r
 import { type JournalIndex, MAX_BUSES } from "../../journal/mod.ts";
 import { EPOCH_BYTES, type LostRange, MAX_TEXT_BYTES, type Range, Ranges } from "../../replication/mod.ts";
 import { type FormerState, MAX_KEPT_FORMER } from "./former_epochs.ts";
-import { Received, type ReceivedRecord } from "./received.ts";
-import { type EpochHistory, MAX_PREVIOUS_EPOCHS } from "./received_epochs.ts";
+import { type EpochHistory, MAX_PREVIOUS_EPOCHS, Received, type ReceivedRecord } from "./received.ts";
 import { type Accounted, rebuildState } from "./state_file_rebuild.ts";
 
 /** Name of the file in a boat's directory. */
 export const STATE_FILE = "state.json";
-/** Largest file that is read: with as many ranges as are kept, and the longest reasons, it has two thirds of it. */
+/** Maximum size of the file; the maximum of ranges with the longest reasons takes two thirds of it. */
 export const MAX_STATE_BYTES: number = 16 * 1024 * 1024;
 
 const VERSION = 1;
 const EPOCH: RegExp = new RegExp(`^[0-9a-f]{${2 * EPOCH_BYTES}}$`);
 
-/** What the cloud remembers of one boat. */
+/** The saved state of one boat. */
 export interface InstanceState {
-  /** The runs of numbers it has had; the rest speaks of the current one. */
+  /** The boat's epochs; the other members are about the current one. */
   epochs: EpochHistory;
-  /** The last number that the boat gave out, so it says. */
+  /** Last number that the boat has declared. */
   headSeq: number;
-  /** Size of the boat's journal, so it says. */
+  /** Size of the boat's journal that it has declared, bytes. */
   journalBytes: number;
-  /** When it was last heard of, milliseconds since 1970; undefined: not known. */
+  /** Time of the boat's last message, milliseconds since 1970; undefined: unknown. */
   lastSeenMs: number | undefined;
-  /** Names of its buses by index; none: it has told none. */
+  /** Names of its buses by index; empty: it has declared none. */
   buses: readonly string[];
-  /** Up to where `received` goes along with the boat's files; left out: nobody knows. */
+  /** The part of the files whose frames `received` contains; left out: unknown. */
   accounted?: Accounted;
-  /** Of its numbers: what is here, and what is not to be had. */
+  /** Received, void and lost numbers. */
   received: ReceivedRecord;
-  /** Numbers of frames that were on disk, are gone from there, and have not come again; default none. */
+  /** Frames that have disappeared from the disk and were not received again; default none. */
   vanished?: readonly Range[];
-  /** Its files were open when this was written: they may have more. Left out: nobody knows. */
+  /** True if the files were open when this was saved and may have more frames. Left out: unknown. */
   isOpen?: boolean;
-  /** The same of epochs before the current one, newest first; left out: nothing is known. */
+  /** Former epochs, newest first; left out: none is known. */
   former?: readonly FormerState[];
 }
 
-/** How a state is found. */
+/** Options of {@linkcode loadState}. */
 export interface LoadStateOptions {
-  /** The boat. */
   id: string;
-  /** Its journal files, asked for only when the file of the state is of no use. */
+  /** Opens the boat's journal files; called only if the state file cannot be used. */
   journal: () => Promise<JournalIndex>;
-  /** Told when that is so. */
   log: Logger;
 }
 
-/** The file of a boat's state, in the boat's directory. Written whole and synced; who writes it uses a `JsonFile`. */
+/** The state file in a boat's directory. */
 export function stateFile(directory: string): DurableFile {
   return new AtomicFile(directory, { name: STATE_FILE, maxBytes: MAX_STATE_BYTES });
 }
 
 /**
- * What is known of a boat from before. Where the file is missing or makes no sense, what the journal files hold is looked
- * up in them; what only the boat can say, it says at its next handshake.
+ * Reads the saved state of a boat. If the file is missing or invalid, the received numbers are read from the journal files,
+ * and the boat declares the rest in its next handshake.
  */
 export async function loadState(file: DurableFile, { id, journal, log }: LoadStateOptions): Promise<InstanceState> {
   const parse = (text: string) => parseState(text, id);
-  const kept = await readJsonFile(file, { what: `notes on what is here of "${id}"`, parse, log });
+  const kept = await readJsonFile(file, { what: `state of "${id}"`, parse, log });
   if (kept) return kept;
   const found = await rebuildState(await journal());
   const { last, count: frames } = new Received(found.received);
-  if (frames > 0) log.info("what is here of a boat was looked up in its journal files", { id, frames });
+  if (frames > 0) log.info("boat state rebuilt from journal files", { id, frames });
   return { headSeq: last, journalBytes: 0, lastSeenMs: undefined, ...found };
 }
 
 /**
- * A state as it is written down. `cursor` and `holes` are those of what is on disk: that is where a restart begins.
+ * The content of the state file. `cursor` and `holes` are those of the frames on disk, from which a restart continues.
  *
  * @param id the boat
  */
-export function keptState(
-  id: string,
-  state: InstanceState,
-): unknown {
+export function encodeState(id: string, state: InstanceState): unknown {
   const { epochs, headSeq, journalBytes, lastSeenMs, buses, accounted, received } = state;
   const { vanished = [], isOpen = false, former = [] } = state;
   const safe = new Received(received);
@@ -99,32 +93,28 @@ export function keptState(
     open: isOpen,
     former: former.length === 0
       ? undefined
-      : former.map(({ epoch, headSeq, received: { durable: ranges, void: never, lost } }) => {
-        return { epoch, boat_head_seq: headSeq, ranges, void: never, lost };
+      : former.map(({ epoch, headSeq, received: { durable: ranges, void: skipped, lost } }) => {
+        return { epoch, boat_head_seq: headSeq, ranges, void: skipped, lost };
       }),
   };
 }
 
 /**
- * Reads what {@linkcode keptState} gave.
+ * Reads the content of a state file.
  *
- * @throws {SyntaxError} it is no JSON
- * @throws {TypeError} it is not the state of this boat, or contradicts itself
+ * @throws {SyntaxError} invalid JSON
+ * @throws {TypeError} not the state of this boat, or contradictory
  */
 export function parseState(text: string, id: string): InstanceState {
-  const found = record(JSON.parse(text));
-  if (found["version"] !== VERSION) throw new TypeError(`it is no state of version ${VERSION}`);
+  const found = asRecord(JSON.parse(text));
+  if (found["version"] !== VERSION) throw new TypeError(`expected a state of version ${VERSION}`);
   if (found["id"] !== id) throw new TypeError(`it is the state of ${JSON.stringify(found["id"])?.slice(0, 80)}`);
-  const received: ReceivedRecord = {
-    durable: readRanges(found, "ranges"),
-    void: readRanges(found, "void"),
-    lost: readLost(found["lost"]),
-  };
+  const received = readReceived(found);
   const epochs = readEpochs(found);
   const accounted = readAccounted(found);
   const { cursor, last } = new Received(received);
-  if (found["cursor"] !== cursor) throw new TypeError(`its cursor is not ${cursor}, as its ranges say`);
-  if (epochs.current === undefined && last > 0) throw new TypeError("it has ranges and no epoch");
+  if (found["cursor"] !== cursor) throw new TypeError(`"cursor" contradicts the ranges: expected ${cursor}`);
+  if (epochs.current === undefined && last > 0) throw new TypeError("it has ranges but no epoch");
   return {
     epochs,
     headSeq: readCount(found, "boat_head_seq"),
@@ -140,72 +130,79 @@ export function parseState(text: string, id: string): InstanceState {
 }
 
 function readFormer(value: unknown): FormerState[] {
-  if (!Array.isArray(value) || value.length > MAX_KEPT_FORMER) throw new TypeError(`its "former" is no list of epochs`);
+  if (!Array.isArray(value) || value.length > MAX_KEPT_FORMER) throw new TypeError(`"former" is not a list of epochs`);
   return value.map((each) => {
-    const found = record(each);
+    const found = asRecord(each);
     const { epoch } = found;
-    if (typeof epoch !== "string" || !EPOCH.test(epoch)) throw new TypeError("its former epochs are none");
-    const received = {
-      durable: readRanges(found, "ranges"),
-      void: readRanges(found, "void"),
-      lost: readLost(found["lost"]),
-    };
-    return { epoch, headSeq: readCount(found, "boat_head_seq"), received };
+    if (!isEpoch(epoch)) throw new TypeError(`"former" has an invalid epoch`);
+    return { epoch, headSeq: readCount(found, "boat_head_seq"), received: readReceived(found) };
   });
+}
+
+function readReceived(found: Record<string, unknown>): ReceivedRecord {
+  return { durable: readRanges(found, "ranges"), void: readRanges(found, "void"), lost: readLost(found["lost"]) };
 }
 
 function readRanges(found: Record<string, unknown>, key: string): ReceivedRecord["durable"] {
   try {
     return [...Ranges.fromJSON(found[key])];
   } catch (error) {
-    throw new TypeError(`its "${key}" cannot be used: ${errorText(error)}`);
+    throw new TypeError(`"${key}" is invalid: ${errorText(error)}`);
   }
 }
 
 function readLost(value: unknown): LostRange[] {
-  if (!Array.isArray(value)) throw new TypeError(`its "lost" is no list`);
+  if (!Array.isArray(value)) throw new TypeError(`"lost" is not a list`);
   return value.flatMap((each) => {
-    const { reason } = record(each);
-    if (typeof reason !== "string" || reason.length > MAX_TEXT_BYTES) throw new TypeError(`its "lost" has no reasons`);
+    const { reason } = asRecord(each);
+    if (!isName(reason)) throw new TypeError(`"lost" has a range without a reason`);
     return readRanges({ lost: [each] }, "lost").map((range) => ({ ...range, reason }));
   });
 }
 
 function readEpochs({ epoch, previous_epochs: previous }: Record<string, unknown>): EpochHistory {
-  const isEpoch = (value: unknown): value is string => typeof value === "string" && EPOCH.test(value);
-  if (epoch !== null && !isEpoch(epoch)) throw new TypeError("its epoch is none");
+  if (epoch !== null && !isEpoch(epoch)) throw new TypeError(`"epoch" is invalid`);
   if (!Array.isArray(previous) || previous.length > MAX_PREVIOUS_EPOCHS || !previous.every(isEpoch)) {
-    throw new TypeError("its previous epochs are none");
+    throw new TypeError(`"previous_epochs" is invalid`);
   }
   return { current: epoch ?? undefined, previous };
 }
 
 function readBuses(value: unknown): string[] {
-  const isName = (name: unknown): name is string => typeof name === "string" && name.length <= MAX_TEXT_BYTES;
   if (Array.isArray(value) && value.length <= MAX_BUSES && value.every(isName)) return value;
-  throw new TypeError(`its "bus_names" are none`);
+  throw new TypeError(`"bus_names" is invalid`);
+}
+
+function isEpoch(value: unknown): value is string {
+  return typeof value === "string" && EPOCH.test(value);
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value.length <= MAX_TEXT_BYTES;
 }
 
 function readAccounted(found: Record<string, unknown>): Accounted | undefined {
   if (found["live_through"] === undefined) return undefined;
   const backfill = found["backfill_through"] ?? undefined;
-  if (backfill !== undefined && typeof backfill !== "string") throw new TypeError(`its "backfill_through" is no name`);
+  if (backfill !== undefined && typeof backfill !== "string") throw new TypeError(`"backfill_through" is not a name`);
   return { live: readCount(found, "live_through"), backfill };
 }
 
-function readCount(found: Record<string, unknown>, key: string): number {
+/** @throws {TypeError} the member is not a whole number from 0 */
+export function readCount(found: Record<string, unknown>, key: string): number {
   const value = found[key];
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
-  throw new TypeError(`its "${key}" is no whole number`);
+  throw new TypeError(`"${key}" is not a whole number`);
 }
 
 function readTime(value: unknown): number | undefined {
   if (value === null) return undefined;
   const timeUs = typeof value === "string" ? parseTimestamp(value) : undefined;
-  if (timeUs === undefined) throw new TypeError(`its "last_seen" is no time`);
+  if (timeUs === undefined) throw new TypeError(`"last_seen" is not a time`);
   return Math.floor(timeUs / 1000);
 }
 
-function record(value: unknown): Record<string, unknown> {
+/** The members of an object; none of any other value. */
+export function asRecord(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null ? { ...value } : {};
 }

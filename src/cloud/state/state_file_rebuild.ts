@@ -11,45 +11,42 @@ import {
 } from "../../journal/mod.ts";
 import { Ranges } from "../../replication/mod.ts";
 import { BACKFILL_PREFIX } from "../files/backfill_files.ts";
-import type { ReceivedRecord } from "./received.ts";
-import type { EpochHistory } from "./received_epochs.ts";
+import type { EpochHistory, ReceivedRecord } from "./received.ts";
 
-/** What journal files tell of a boat. */
+/** The part of a boat's state that journal files contain. */
 export interface RebuiltState {
-  /** The newest run of numbers. Those before it are not told: in which order they came the files do not say for sure. */
+  /** The newest epoch. Former ones are left out: the files do not reliably say their order. */
   epochs: EpochHistory;
   /** Names of its buses by index. */
   buses: readonly string[];
-  /** Its frames. */
   received: ReceivedRecord;
 }
 
-/** Looks up in a boat's journal files which frames are here. Every block of the newest run of numbers is unpacked. */
+/** Rebuilds the state from a boat's journal files: reads every block of the newest epoch. */
 export async function rebuildState(journal: JournalIndex): Promise<RebuiltState> {
   const epochWord = journal.files.at(-1)?.epochWord;
   const durable = new Ranges();
   const { epoch: current, buses = [] } = epochWord === undefined
     ? {}
-    : await readInto(durable, { journal, epochWord, fromSeq: 1 });
-  // Frames of a run that no block names could not be told from those of the next.
+    : await readBlocks(durable, { journal, epochWord, fromSeq: 1 });
+  // Without its full name, an epoch cannot be distinguished from the next one.
   const received = { durable: current ? [...durable] : [], void: [], lost: [] };
   return { epochs: { current, previous: [] }, buses, received };
 }
 
-/** Up to where what is written down of a boat goes along with its files. */
+/** The part of a boat's files whose frames its saved numbers contain. */
 export interface Accounted {
-  /** All live frames up to this number are known of. */
+  /** All live frames up to this number. */
   live: number;
-  /** All files of fetched blocks are up to and with this one, by name; undefined: none is. */
+  /** All backfill files up to and including this name; undefined: none. */
   backfill: string | undefined;
 }
 
 /**
- * Adds the frames that are in the journal files and that a record does not know: those that came between the last time it
- * was written down and a crash.
+ * Adds the frames in the journal files that a saved record lacks: those received between the last save and a crash.
  *
- * @param options.epoch the record's run of numbers, hex
- * @param options.accounted what of the files need not be looked at
+ * @param options.epoch the record's epoch, hex
+ * @param options.accounted the part of the files that need not be read
  */
 export async function withNewerFrames(
   received: ReceivedRecord,
@@ -63,34 +60,31 @@ export async function withNewerFrames(
     if (file.epochWord !== epochWord) continue;
     const name = parseFileName(file.path.slice(file.path.lastIndexOf("/") + 1));
     if (name?.prefix !== BACKFILL_PREFIX) live.push(file);
-    else if (name.timeMs > knownMs) await readFileInto(durable, { path: file.path, fromSeq: 0 });
+    else if (name.timeMs > knownMs) await readFileBlocks(durable, { path: file.path, fromSeq: 0 });
   }
-  // Their numbers only go up: where the next begins, those before it end.
+  // Live numbers only rise: a file ends where the next one begins.
   live.sort((a, b) => (a.firstSeq ?? 0) - (b.firstSeq ?? 0));
   const fromSeq = accounted.live + 1;
   for (const [i, { path }] of live.entries()) {
-    if ((live[i + 1]?.firstSeq ?? Infinity) > fromSeq) await readFileInto(durable, { path, fromSeq });
+    if ((live[i + 1]?.firstSeq ?? Infinity) > fromSeq) await readFileBlocks(durable, { path, fromSeq });
   }
   return { ...received, durable: [...durable] };
 }
 
 /**
- * Adds the numbers of a file's blocks; those that cannot be read are missing, and who reads the journal tells.
+ * Adds the numbers of a file's blocks. Unreadable blocks are skipped: their frames are missing.
  *
- * @param options.fromSeq blocks that end below this number, as the next one's beginning says, are passed over
+ * @param options.fromSeq blocks that end below this number, where the next one begins, are skipped
  */
-async function readFileInto(
-  durable: Ranges,
-  { path, fromSeq }: { path: string; fromSeq: number },
-): Promise<void> {
+async function readFileBlocks(durable: Ranges, { path, fromSeq }: { path: string; fromSeq: number }): Promise<void> {
   using reader = new BlockReader();
   const { blocks } = await openBlockFile(path);
-  for (const [i, place] of blocks.entries()) {
+  for (const [i, location] of blocks.entries()) {
     if ((blocks[i + 1]?.seq ?? Infinity) <= fromSeq) continue;
-    // To unpack one takes a millisecond.
+    // Decompressing a block takes a millisecond.
     await turn();
     try {
-      const { baseSeq, frameCount } = await reader.read(path, place);
+      const { baseSeq, frameCount } = await reader.read(path, location);
       if (baseSeq !== undefined) durable.add(baseSeq, baseSeq + frameCount);
     } catch (error) {
       if (!(error instanceof BlockError)) throw error;
@@ -98,16 +92,16 @@ async function readFileInto(
   }
 }
 
-/** Adds the numbers that blocks hold. Gives the run of numbers that they name, hex, and the buses of the newest. */
-async function readInto(
+/** Adds the numbers of all blocks. Returns the epoch that they name, hex, and the buses of the newest block. */
+async function readBlocks(
   durable: Ranges,
   { journal, epochWord, fromSeq }: { journal: JournalIndex; epochWord: number; fromSeq: number },
 ): Promise<{ epoch?: string; buses?: readonly string[] }> {
   const found: { epoch?: string; buses?: readonly string[] } = {};
-  for await (const { baseSeq, frameCount, notes } of journal.blocks({ epochWord, fromSeq })) {
-    // Blocks of peers' boats name none: there the file's header has to do.
-    if (notes.epoch && epochWordOf(notes.epoch) === epochWord) found.epoch ??= notes.epoch.toHex();
-    if (notes.buses) found.buses = notes.buses.slice(0, MAX_BUSES);
+  for await (const { baseSeq, frameCount, metadata } of journal.blocks({ epochWord, fromSeq })) {
+    // Blocks of peers' boats name no epoch; only the file's header does.
+    if (metadata.epoch && epochWordOf(metadata.epoch) === epochWord) found.epoch ??= metadata.epoch.toHex();
+    if (metadata.buses) found.buses = metadata.buses.slice(0, MAX_BUSES);
     if (baseSeq !== undefined) durable.add(baseSeq, baseSeq + frameCount);
   }
   return found;

@@ -1,13 +1,10 @@
 import type { Instance, InstanceSummary } from "../../cloud/mod.ts";
-import type { ReplicaReaders } from "./replica_readers.ts";
-import { type Figure, figureTexts, headOf } from "../status/figure.ts";
-import { serverFigures, type ServerSources } from "../status/server_figures.ts";
-import type { Reading } from "../status/figure.ts";
-import { sessionCounters } from "../sessions/figures.ts";
+import { type Figure, figureTexts, gauge, headOf } from "../status/figure.ts";
+import { readerFigures, type ReaderSources, serverFigures, type ServerSources } from "../status/server_figures.ts";
 
 /** Sources of a cloud's metrics, read at each scrape. */
 export interface CloudMetricSources extends ServerSources {
-  readers: Pick<ReplicaReaders, "count" | "streamingSessions" | "sessionFigures" | "dropped" | "memory">;
+  readers: ReaderSources;
   /** Failed archive attempts of a boat since the start; left out: nothing is archived. */
   archiveFailures?: (id: string) => number;
 }
@@ -19,12 +16,11 @@ interface InstanceFigure extends Omit<Figure, "read"> {
   labels?: string;
 }
 
-const PREFIX = "vbg_cloud_instance_";
-const gauge = (name: string, help: string, read: InstanceFigure["read"]): InstanceFigure => {
-  return { kind: "gauge", name: PREFIX + name, help, read };
+const instanceGauge = (name: string, help: string, read: InstanceFigure["read"]): InstanceFigure => {
+  return { kind: "gauge", name: `vbg_cloud_instance_${name}`, help, read };
 };
-const counter = (name: string, help: string, read: InstanceFigure["read"]): InstanceFigure => {
-  return { kind: "counter", name: `${PREFIX}${name}_total`, help, read };
+const instanceCounter = (name: string, help: string, read: InstanceFigure["read"]): InstanceFigure => {
+  return { ...instanceGauge(`${name}_total`, help, read), kind: "counter" };
 };
 const CLOSED = "Live streams that the cloud closed, by reason: frame rate too high, lag too large";
 
@@ -32,47 +28,61 @@ const ROWS_PER_CHUNK = 100;
 
 /** Rows of the same name follow each other. */
 const INSTANCE_FIGURES: readonly InstanceFigure[] = [
-  gauge("connected", "1 while the boat is connected", (s) => s.connected ? 1 : 0),
-  gauge("lag_seqs", "Frames that the cursor is behind the boat", (s) => s.lagSeqs),
-  gauge("cursor", "Cursor: every frame up to and including this number is stored, or is lost", (s) => s.cursor),
-  gauge("holes", "Ranges of frames that are still missing", (s) => s.holes.length),
-  gauge("ack_lag_seqs", "Frames received and not synced to disk yet", (s) => Math.max(0, s.cursor - s.ackSeq)),
-  gauge("boat_head_seq", "Newest sequence number that the boat has reported", (s) => s.boatHeadSeq),
-  gauge("last_seen_seconds", "Time of the last message from the boat, seconds since 1970; 0: never", (s) => {
-    return (s.lastSeenMs ?? 0) / 1000;
-  }),
-  gauge("recording_failing", "1 while frames of the boat cannot be recorded", (s) => {
-    return s.recording.kind === "failing" ? 1 : 0;
-  }),
-  counter("live_frames", "Frames received live", (s) => s.counters.liveFrames),
-  counter("duplicate_frames", "Frames received live that were stored already", (s) => s.counters.duplicateFrames),
-  counter("refused_frames", "Frames received live and refused", (s) => s.counters.refusedFrames),
-  counter("lost_frames", "Frames received that could not be recorded", (s) => s.counters.lostFrames),
-  counter("vanished_frames", "Frames that have disappeared from the disk", (s) => s.counters.vanishedFrames),
-  counter(
+  instanceGauge("connected", "1 while the boat is connected", (s) => s.connected ? 1 : 0),
+  instanceGauge("lag_seqs", "Frames that the cursor is behind the boat", (s) => s.lagSeqs),
+  instanceGauge("cursor", "Cursor: every frame up to and including this number is stored, or is lost", (s) => s.cursor),
+  instanceGauge("holes", "Ranges of frames that are still missing", (s) => s.holes.length),
+  instanceGauge("ack_lag_seqs", "Frames received and not synced to disk yet", (s) => Math.max(0, s.cursor - s.ackSeq)),
+  instanceGauge("boat_head_seq", "Newest sequence number that the boat has reported", (s) => s.boatHeadSeq),
+  instanceGauge(
+    "last_seen_seconds",
+    "Time of the last message from the boat, seconds since 1970; 0: never",
+    (s) => (s.lastSeenMs ?? 0) / 1000,
+  ),
+  instanceGauge(
+    "recording_failing",
+    "1 while frames of the boat cannot be recorded",
+    (s) => s.recording.kind === "failing" ? 1 : 0,
+  ),
+  instanceCounter("live_frames", "Frames received live", (s) => s.counters.liveFrames),
+  instanceCounter(
+    "duplicate_frames",
+    "Frames received live that were stored already",
+    (s) => s.counters.duplicateFrames,
+  ),
+  instanceCounter("refused_frames", "Frames received live and refused", (s) => s.counters.refusedFrames),
+  instanceCounter("lost_frames", "Frames received that could not be recorded", (s) => s.counters.lostFrames),
+  instanceCounter("vanished_frames", "Frames that have disappeared from the disk", (s) => s.counters.vanishedFrames),
+  instanceCounter(
     "damaged_blocks",
     "Damaged blocks found by checking files, counted in every pass",
     (s) => s.counters.damagedBlocks,
   ),
-  counter(
+  instanceCounter(
     "left_frames",
     "Frames of earlier epochs that were never received and stay on the boat",
     (s) => s.counters.leftFrames,
   ),
-  counter("live_streams", "Live streams started", (s) => s.counters.liveStreams),
-  { ...counter("live_closed", CLOSED, (s) => s.counters.rateLimited), labels: `,reason="rate"` },
-  { ...counter("live_closed", CLOSED, (s) => s.counters.lagClosed), labels: `,reason="lag"` },
-  counter("backfill_blocks", "Backfill blocks accepted", (s) => s.counters.backfillBlocks),
-  counter(
+  instanceCounter("live_streams", "Live streams started", (s) => s.counters.liveStreams),
+  { ...instanceCounter("live_closed", CLOSED, (s) => s.counters.rateLimited), labels: `,reason="rate"` },
+  { ...instanceCounter("live_closed", CLOSED, (s) => s.counters.lagClosed), labels: `,reason="lag"` },
+  instanceCounter("backfill_blocks", "Backfill blocks accepted", (s) => s.counters.backfillBlocks),
+  instanceCounter(
     "backfill_bytes",
     "Bytes of the backfill blocks accepted, in their size on disk",
     (s) => s.counters.backfillBytes,
   ),
-  counter("backfill_frames", "New frames received in backfill blocks", (s) => s.counters.backfillFrames),
-  counter("verify_failures", "Backfill blocks refused because of their content", (s) => s.counters.verifyFailures),
-  counter("archive_failures", "Failed attempts to archive a journal file", (s, { archiveFailures }) => {
-    return archiveFailures?.(s.id) ?? 0;
-  }),
+  instanceCounter("backfill_frames", "New frames received in backfill blocks", (s) => s.counters.backfillFrames),
+  instanceCounter(
+    "verify_failures",
+    "Backfill blocks refused because of their content",
+    (s) => s.counters.verifyFailures,
+  ),
+  instanceCounter(
+    "archive_failures",
+    "Failed attempts to archive a journal file",
+    (s, { archiveFailures }) => archiveFailures?.(s.id) ?? 0,
+  ),
 ];
 
 /** All metrics of a cloud in Prometheus text format. Written by hand: 10 000 boats have hundreds of thousands of lines. */
@@ -82,7 +92,7 @@ export class CloudMetrics {
 
   constructor(sources: CloudMetricSources) {
     this.#sources = sources;
-    this.#server = [...serverFigures(sources), ...readerFigures(sources)];
+    this.#server = [...serverFigures(sources), ...readerFigures(sources.readers)];
   }
 
   /**
@@ -101,7 +111,10 @@ export class CloudMetrics {
       rows.push({ label: `{instance="${summary.id}"`, values });
       yield "";
     }
-    yield* figureTexts(totals({ total: rows.length, connected }));
+    yield* figureTexts([
+      gauge("vbg_cloud_instances_total", "Known boats", () => rows.length),
+      gauge("vbg_cloud_instances_connected", "Connected boats", () => connected),
+    ]);
     if (server) yield* figureTexts(this.#server);
     let previousName = "";
     for (const [column, figure] of INSTANCE_FIGURES.entries()) {
@@ -124,35 +137,4 @@ interface Row {
   label: string;
   /** In the order of {@linkcode INSTANCE_FIGURES}. */
   values: number[];
-}
-
-function totals({ total, connected }: { total: number; connected: number }): Figure[] {
-  return [
-    { kind: "gauge", name: "vbg_cloud_instances_total", help: "Known boats", read: () => [[total, {}]] },
-    { kind: "gauge", name: "vbg_cloud_instances_connected", help: "Connected boats", read: () => [[connected, {}]] },
-  ];
-}
-
-function readerFigures({ readers }: CloudMetricSources): Figure[] {
-  const streams = (): Reading[] => [
-    [readers.count("sse"), { kind: "sse" }],
-    [readers.count("websocket"), { kind: "websocket" }],
-    [readers.streamingSessions, { kind: "session" }],
-  ];
-  return [
-    { kind: "gauge", name: "vbg_streams", help: "Open client streams", read: streams },
-    ...sessionCounters(() => readers.sessionFigures),
-    {
-      kind: "gauge",
-      name: "vbg_stream_memory_bytes",
-      help: "Memory queued for slow clients: see -stream-memory",
-      read: () => [[readers.memory.usedBytes, {}]],
-    },
-    {
-      kind: "counter",
-      name: "vbg_dropped_deliveries_total",
-      help: "Frames not delivered to a stream client",
-      read: () => [[readers.dropped, { reason: "client_slow" }]],
-    },
-  ];
 }

@@ -3,7 +3,6 @@ import type { Instance, Replica } from "../../cloud/mod.ts";
 import { HistoryTurns } from "../history/turns.ts";
 import type { ReadApi } from "../read_routes.ts";
 import { overloaded } from "../reply.ts";
-import { RETRY_AFTER_S } from "../capacity.ts";
 import {
   OpenStreams,
   type SessionFigures,
@@ -69,8 +68,8 @@ export class ReplicaReaders {
   }
 
   /** Frames not delivered to slow clients since the start. */
-  get dropped(): number {
-    return this.#droppedBefore + this.#sum(({ hub }) => hub.dropped);
+  get dropped(): { client_slow: number } {
+    return { client_slow: this.#droppedBefore + this.#sum(({ hub }) => hub.dropped) };
   }
 
   /**
@@ -100,7 +99,7 @@ export class ReplicaReaders {
     } catch (error) {
       const reason = errorText(error);
       this.#options.log.warn("replica cannot be started", { instance: instance.id, error: reason });
-      throw overloaded(`The frames of "${instance.id}" cannot be read now: ${reason}`, RETRY_AFTER_S);
+      throw overloaded(`The frames of "${instance.id}" cannot be read now: ${reason}`);
     }
   }
 

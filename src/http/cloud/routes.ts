@@ -2,9 +2,8 @@ import { apiText } from "../api_text.ts";
 import { z } from "zod";
 import { type Instance, type Instances, MAX_DIAGNOSTIC_EVENTS } from "../../cloud/mod.ts";
 import { formatTimeUs } from "../../frame/mod.ts";
-import { boundedList } from "../bounded_list.ts";
+import type { Caller } from "../auth.ts";
 import type { CloudHealth } from "./health.ts";
-import { visibleInstance, visibleInstances } from "./instances.ts";
 import { METRICS_TYPE } from "../status/figure.ts";
 import type { CloudMetrics } from "./metrics.ts";
 import {
@@ -17,7 +16,7 @@ import {
 } from "./schemas.ts";
 import type { HomePage } from "../home/home_page.ts";
 import { homeRoute, SERVER_SECTION } from "../home/home_route.ts";
-import { noQuery } from "../params.ts";
+import { boundedList, noQuery } from "../params.ts";
 import { readRows } from "../read_routes.ts";
 import type { ReplicaApi, ReplicaReaders } from "./replica_readers.ts";
 import { ApiError, json, jsonList, slices } from "../reply.ts";
@@ -67,7 +66,7 @@ const replicaRows: RouteTable<ReplicaApi> = [...readRows, ...sessionRows];
 
 /** All endpoints of the cloud. A token limited to some instances sees only those in every reply. */
 export function cloudRoutes(api: CloudApi): RouteTable {
-  const { instances, metrics } = api;
+  const { metrics } = api;
   return [
     homeRoute((about) => cloudPage(api, about)),
     route({
@@ -76,8 +75,8 @@ export function cloudRoutes(api: CloudApi): RouteTable {
       query: noQuery,
       replies: { 200: ["application/json", instancesSchema] },
       answer: async (_request, _query, _parts, { caller }) => {
-        const visible = visibleInstances(instances, caller);
-        await Promise.all(visible.map((instance) => instance.settled()));
+        const visible = visibleInstances(api, caller);
+        await Promise.all(visible.map((instance) => instance.recovered()));
         return jsonList(summariesOf(visible), { member: "instances" });
       },
     }),
@@ -89,7 +88,7 @@ export function cloudRoutes(api: CloudApi): RouteTable {
       replies: { 200: ["application/json", instanceStatusSchema], 404: PROBLEM },
       answer: async (_request, _query, { id }, about) => {
         const instance = find(api, id, about);
-        await instance.settled();
+        await instance.recovered();
         return json(describeStatus(instance.summary()));
       },
     }),
@@ -113,7 +112,7 @@ export function cloudRoutes(api: CloudApi): RouteTable {
       healthSchema: cloudHealthSchema,
       metrics: ({ caller }) => {
         const texts = metrics.texts({
-          instances: visibleInstances(instances, caller),
+          instances: visibleInstances(api, caller),
           server: caller.instances === undefined,
         });
         return new Response(slices(texts), { headers: { "Content-Type": METRICS_TYPE } });
@@ -141,9 +140,9 @@ function ofInstance({ handle, ...row }: Route<ReplicaApi>, api: CloudApi): Route
   };
 }
 
-function cloudPage({ instances, health, server }: CloudApi, { caller }: About): HomePage {
-  const { status, components } = health();
-  const visible = visibleInstances(instances, caller).map((instance) => instance.summary());
+function cloudPage(api: CloudApi, { caller }: About): HomePage {
+  const { status, components } = api.health();
+  const visible = visibleInstances(api, caller).map((instance) => instance.summary());
   const connected = visible.filter((each) => each.connected).length;
   const links = visible.slice(0, MAX_LISTED_BOATS).flatMap(({ id, connected }) => [
     { text: id, path: `/instances/${id}/status`, about: connected ? "connected" : "not connected" },
@@ -154,7 +153,7 @@ function cloudPage({ instances, health, server }: CloudApi, { caller }: About): 
   const facts = [`${visible.length} ${visible.length === 1 ? "boat" : "boats"}`, `${connected} connected`];
   const [first] = visible;
   return {
-    ...server,
+    ...api.server,
     status,
     components,
     facts,
@@ -163,9 +162,15 @@ function cloudPage({ instances, health, server }: CloudApi, { caller }: About): 
   };
 }
 
+/** The instances visible to a caller, sorted by id. */
+function visibleInstances({ instances }: CloudApi, { instances: ids }: Pick<Caller, "instances">): Instance[] {
+  if (ids === undefined) return [...instances];
+  return [...new Set(ids)].sort().flatMap((id) => instances.get(id) ?? []);
+}
+
 /** @throws {ApiError} 404 also for an instance that the caller may not see: its existence stays secret */
-function find({ instances }: CloudApi, id: string, { caller }: About): Instance {
-  const instance = visibleInstance(instances, id, caller);
+function find({ instances }: CloudApi, id: string, { caller: { instances: ids } }: About): Instance {
+  const instance = ids === undefined || ids.includes(id) ? instances.get(id) : undefined;
   if (!instance) throw new ApiError(404, `There is no instance "${id}": see /instances`);
   return instance;
 }

@@ -1,14 +1,16 @@
+import { z } from "zod";
 import type { Clock } from "../../base/mod.ts";
 import type { Broker } from "../../broker/mod.ts";
 import type { StoredFrame } from "../../frame/mod.ts";
-import { measurePage, pageHeaders } from "./pages.ts";
-import { DEFAULT_MAX_HISTORY, type HistoryQuery, type HistoryRange, rangeOf } from "./query.ts";
-import { type HistoryIndex, type HistoryScan, scanHistory } from "./scan.ts";
+import { COUNT_HEADER, measurePage, pageHeaders } from "./pages.ts";
+import { DEFAULT_MAX_HISTORY, type HistoryQuery, historyQuery, type HistoryRange, rangeOf } from "./query.ts";
+import { type HistoryIndex, type HistoryScan, scanHistory, WantedFrames } from "./scan.ts";
 import { FrameListText } from "./text.ts";
 import { HistoryTurns, SLICE_MS } from "./turns.ts";
-import { WantedFrames } from "./wanted.ts";
 import { filterOf } from "../params.ts";
 import { ApiError } from "../reply.ts";
+import { type Route, route } from "../routes.ts";
+import { frameSchema, PROBLEM } from "../schemas.ts";
 
 export type { HistoryIndex } from "./scan.ts";
 
@@ -24,6 +26,20 @@ export interface HistorySource {
 }
 
 const HEADERS = { "Content-Type": "application/json" };
+const PAGE_HEADERS = {
+  [COUNT_HEADER]: "Number of frames in this page",
+  Link: 'The next page, relative to this one: `<history?…>; rel="next"`',
+};
+
+/** `GET /history`: the same on every server that keeps a journal. */
+export const historyRow: Route<HistorySource> = route({
+  path: "/history",
+  summary: "Recorded frames between two times, including frames not yet on disk. If the limit may cut the list, the " +
+    'header Frame-Count has its length; if the limit cuts it, Link has rel="next". Counting may take 5 s',
+  query: historyQuery,
+  replies: { 200: ["application/json", z.array(frameSchema), PAGE_HEADERS], 503: PROBLEM },
+  answer: (request, query, _parts, { subject }) => openHistory(subject, { query, request }),
+});
 
 /**
  * Answers `GET /history`. The reply is generated while it is sent, so that long replies and slow clients cost little

@@ -1,11 +1,9 @@
 import { formatTimeUs, type StoredFrame } from "../../frame/mod.ts";
 import { urlWithoutToken } from "../auth.ts";
-import { formatPosition, type HistoryPosition } from "./position.ts";
-import type { HistoryRange } from "./query.ts";
+import { formatPosition, type HistoryPosition, type HistoryRange } from "./query.ts";
 import { type HistoryIndex, type HistoryScan, scanHistory } from "./scan.ts";
 import type { FrameListText } from "./text.ts";
 import { overloaded } from "../reply.ts";
-import { RETRY_AFTER_S } from "../capacity.ts";
 
 /** Header with the number of frames in a page. */
 export const COUNT_HEADER = "Frame-Count";
@@ -66,7 +64,7 @@ export async function measurePage(
   };
   const endMs = performance.now() + measureMs;
   for await (const _ of scanHistory(index, { ...scan, take })) {
-    if (signal.aborted) throw overloaded("The request was cancelled while its frames were counted", RETRY_AFTER_S);
+    if (signal.aborted) throw overloaded("The request was cancelled while its frames were counted");
     if (performance.now() > endMs) return { held, page: undefined };
   }
   held.isWhole = held.count === page.count;

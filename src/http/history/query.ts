@@ -1,54 +1,50 @@
 import { apiText } from "../api_text.ts";
 import { z } from "zod";
 import { errorText, parseDuration, parseTimestamp } from "../../base/mod.ts";
-import { boundedList } from "../bounded_list.ts";
-import { type HistoryPosition, parsePosition } from "./position.ts";
-import { filterQuery, flag, repeated, uint } from "../params.ts";
+import { boundedList, filterQuery, flag, repeated, uint } from "../params.ts";
 import { badParameter } from "../reply.ts";
+import type { EpochBlock } from "../../journal/mod.ts";
 
 const DEFAULT_LIMIT = 10_000;
 /** Default maximum of the parameter `limit`. */
 export const DEFAULT_MAX_HISTORY = 1_000_000;
-const timeText = boundedList(
-  z.string().transform((text, context) => {
-    const timeUs = parseTimestamp(text);
-    if (timeUs !== undefined) return timeUs;
-    context.addIssue({
-      code: "custom",
-      message: `expected an RFC 3339 time such as 2026-01-02T03:04:05Z, got "${text}"`,
-    });
-    return z.NEVER;
-  }),
-);
 
-const intervalText = boundedList(
-  z.string().transform((text, context) => {
-    try {
-      const us = Math.round(parseDuration(text) * 1000);
-      if (us > 0 && Number.isSafeInteger(us)) return us;
-      context.addIssue({ code: "custom", message: `expected a duration above zero, got "${text}"` });
-    } catch (error) {
-      context.addIssue({ code: "custom", message: errorText(error) });
-    }
-    return z.NEVER;
-  }),
-);
+/**
+ * A text parameter; if it is repeated, the last value counts.
+ *
+ * @param parse returns undefined, or throws a RangeError, for invalid text
+ */
+function parsed<T>(parse: (text: string) => T | undefined, expected: string) {
+  return boundedList(
+    z.string().transform((text, context) => {
+      let message = `expected ${expected}, got "${text}"`;
+      try {
+        const value = parse(text);
+        if (value !== undefined) return value;
+      } catch (error) {
+        message = errorText(error);
+      }
+      context.addIssue({ code: "custom", message });
+      return z.NEVER;
+    }),
+  );
+}
 
-const positionText = boundedList(
-  z.string().transform((text, context) => {
-    const position = parsePosition(text);
-    if (position !== undefined) return position;
-    context.addIssue({ code: "custom", message: `expected a position from a Link header, got "${text}"` });
-    return z.NEVER;
-  }),
-);
+const last = <T>(values: readonly T[] | undefined): T | undefined => values?.at(-1);
+
+const timeText = parsed(parseTimestamp, "an RFC 3339 time such as 2026-01-02T03:04:05Z");
+const positionText = parsed(parsePosition, "a position from a Link header");
+const intervalText = parsed((text) => {
+  const us = Math.round(parseDuration(text) * 1000);
+  return us > 0 && Number.isSafeInteger(us) ? us : undefined;
+}, "a duration above zero");
 
 /** Parameters of the history. If a single-valued parameter is repeated, the last value counts. */
 export const historyQuery = filterQuery.extend({
   from: z.array(z.unknown(), "is required: an RFC 3339 time").pipe(timeText)
     .transform((times) => times.at(-1) ?? 0)
     .clone().register(apiText, { type: "string", format: "date-time", description: "Earliest time, inclusive" }),
-  to: timeText.optional().transform((times) => times?.at(-1))
+  to: timeText.optional().transform(last)
     .clone().register(apiText, {
       type: "string",
       format: "date-time",
@@ -56,17 +52,17 @@ export const historyQuery = filterQuery.extend({
     }),
   src: repeated(uint(255), "Source address; repeatable"),
   // The maximum is a setting that may change at runtime: see rangeOf.
-  limit: boundedList(z.string()).optional().transform((limits) => limits?.at(-1)).clone().register(apiText, {
+  limit: boundedList(z.string()).optional().transform(last).clone().register(apiText, {
     type: "integer",
     minimum: 1,
     description:
       `Maximum number of frames; default ${DEFAULT_LIMIT}. If there are more, the header Link names the next page`,
   }),
-  after: positionText.optional().transform((positions) => positions?.at(-1)).clone().register(apiText, {
+  after: positionText.optional().transform(last).clone().register(apiText, {
     type: "string",
     description: 'Start of the page: copy it from the header Link with rel="next" of the previous page',
   }),
-  interval: intervalText.optional().transform((intervals) => intervals?.at(-1)).clone().register(apiText, {
+  interval: intervalText.optional().transform(last).clone().register(apiText, {
     type: "string",
     description: "Keep only the first frame of each source and PGN in each interval of this length: 5s, PT1M",
   }),
@@ -103,4 +99,53 @@ export function rangeOf(
   // Frames show their time in whole milliseconds: a search for the shown time must find them.
   const toUs = Math.floor((to ?? nowUs) / 1000) * 1000 + 999;
   return { fromUs: from, toUs, limit, after };
+}
+
+/** A position in the order of a history: after one frame and before the next. */
+export interface HistoryPosition {
+  /** First four bytes of the frame's epoch; 0 if its file names none. */
+  epochWord: number;
+  /** Sequence number; without an epoch numbers may repeat, and this is the index in the block. */
+  at: number;
+  /** Base time of its block, microseconds since 1970. */
+  blockUs: number;
+}
+
+const POSITION = /^([0-9a-f]{8})-(\d{1,16})-(\d{1,16})$/;
+
+/** Formats a position for the parameter `after`. */
+export function formatPosition({ epochWord, at, blockUs }: HistoryPosition): string {
+  return `${epochWord.toString(16).padStart(8, "0")}-${at}-${Math.max(0, blockUs)}`;
+}
+
+/** Parses a position; undefined: not a position. */
+export function parsePosition(text: string): HistoryPosition | undefined {
+  const [, word = "", at = "", us = ""] = POSITION.exec(text) ?? [];
+  if (word === "") return undefined;
+  return { epochWord: parseInt(word, 16), at: Number(at), blockUs: Number(us) };
+}
+
+/** The {@linkcode HistoryPosition.at} of a frame. */
+export function positionAt({ epochWord }: EpochBlock, { seq, index }: { seq: number; index: number }): number {
+  return epochWord === 0 ? index : seq;
+}
+
+/**
+ * Highest {@linkcode HistoryPosition.at} of a block's frames at or before a position; -Infinity: all are after it.
+ *
+ * @param order epochs of the journal's files in the order in which they are read
+ */
+export function passedThrough(
+  { block: { baseTimeUs }, epochWord }: EpochBlock,
+  { position, order }: { position: HistoryPosition; order: readonly number[] },
+): number {
+  if (epochWord === position.epochWord) {
+    if (epochWord !== 0 || baseTimeUs === position.blockUs) return position.at;
+    return baseTimeUs < position.blockUs ? Infinity : -Infinity;
+  }
+  const [own, other] = [order.indexOf(epochWord), order.indexOf(position.epochWord)];
+  // The files of the position's epoch are deleted, or not written yet.
+  if (other < 0) return baseTimeUs <= position.blockUs ? Infinity : -Infinity;
+  // An epoch without a file is the newest.
+  return own >= 0 && own < other ? Infinity : -Infinity;
 }

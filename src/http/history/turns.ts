@@ -1,5 +1,4 @@
 import { overloaded } from "../reply.ts";
-import { RETRY_AFTER_S } from "../capacity.ts";
 
 /** Maximum number of requests in the queue. */
 export const MAX_WAITING_HISTORIES = 32;
@@ -98,12 +97,12 @@ export class HistoryTurns {
   async #wait(signal: AbortSignal): Promise<void> {
     if (this.#waiting.size >= MAX_WAITING_HISTORIES) {
       const why = `${this.#most} history requests are running and ${MAX_WAITING_HISTORIES} wait`;
-      throw overloaded(`${why}: see -max-history-requests`, RETRY_AFTER_S);
+      throw overloaded(`${why}: see -max-history-requests`);
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const leave = () => {
       this.#waiting.delete(resolve);
-      reject(overloaded("The request was cancelled while it waited", RETRY_AFTER_S));
+      reject(overloaded("The request was cancelled while it waited"));
     };
     this.#waiting.add(resolve);
     if (signal.aborted) leave();

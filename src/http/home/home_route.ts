@@ -1,4 +1,4 @@
-import { apiText } from "../api_text.ts";
+import { described } from "../api_text.ts";
 import { z } from "zod";
 import { TOKEN_PARAMETER } from "../auth.ts";
 import { type HomePage, homePage, type HomeSection, PAGE_HEADERS, wantsPage } from "./home_page.ts";
@@ -12,7 +12,7 @@ const homeSchema = z.object({
   name: z.string(),
   version: z.string(),
   status: statusSchema,
-  links: z.record(z.string(), z.string()).clone().register(apiText, { description: "Paths by name" }),
+  links: described(z.record(z.string(), z.string()), "Paths by name"),
 });
 
 /** `/`: a page for browsers, a JSON summary for programs. */

@@ -1,10 +1,10 @@
-import { apiText } from "../api_text.ts";
+import { apiText, described } from "../api_text.ts";
 import { z } from "zod";
 import { parseDuration } from "../../base/mod.ts";
 import { BROADCAST_ADDRESS, isAddressed, MAX_MESSAGE_BYTES, MAX_PGN, NULL_ADDRESS } from "../../frame/mod.ts";
 import type { Query, WantedMessage } from "../../transmit/mod.ts";
 import { encode, EncodeError, type Fields, isFastPacket, PGN } from "../../pgn/mod.ts";
-import { boundedList } from "../bounded_list.ts";
+import { boundedList } from "../params.ts";
 import { ApiError } from "../reply.ts";
 
 const DEFAULT_PRIORITY = 6;
@@ -28,19 +28,15 @@ const sentPgn = pgnNumber.refine(
 const destination = z.int().min(0).max(BROADCAST_ADDRESS)
   .refine((dst) => dst !== NULL_ADDRESS, "254 is the null address, which no device has")
   .default(BROADCAST_ADDRESS);
-const busName = z.string().min(1).optional().clone().register(apiText, {
-  description: "Name of a bus; default the first",
-});
+const busName = described(z.string().min(1).optional(), "Name of a bus; default the first");
 
 const messageSchema = z.strictObject({
   pgn: sentPgn,
-  src: z.int().min(0).max(NULL_ADDRESS).optional()
-    .clone().register(apiText, {
-      description: "Source address; default 254, or the address of the virtual device if there is one",
-    }),
-  dst: destination.clone().register(apiText, {
-    description: "255: broadcast. PGNs from 0xF000 on are always broadcast",
-  }),
+  src: described(
+    z.int().min(0).max(NULL_ADDRESS).optional(),
+    "Source address; default 254, or the address of the virtual device if there is one",
+  ),
+  dst: described(destination, "255: broadcast. PGNs from 0xF000 on are always broadcast"),
   prio: z.int().min(0).max(7).default(DEFAULT_PRIORITY),
   data: z.string().regex(HEX, "expected hex digits, two for each byte").optional(),
   fields: z.custom<Fields>((value) => typeof value === "object" && value !== null && !Array.isArray(value), {
@@ -61,12 +57,10 @@ type MessageBody = z.output<typeof messageSchema>;
 /** Body of `POST /query`. */
 export const queryBody = z.strictObject({
   pgn: pgnNumber,
-  dst: destination.clone().register(apiText, { description: "Address of the device; 255: all devices" }),
-  timeout: z.string().optional().clone().register(apiText, {
-    description: "Maximum wait for the answer: PT2S, 500ms; default PT2S",
-  }),
+  dst: described(destination, "Address of the device; 255: all devices"),
+  timeout: described(z.string().optional(), "Maximum wait for the answer: PT2S, 500ms; default PT2S"),
   bus: busName,
-  decode: z.boolean().default(false).clone().register(apiText, { description: "Add `decoded` to the answer" }),
+  decode: described(z.boolean().default(false), "Add `decoded` to the answer"),
 }).clone().register(apiText, { refId: "Query" });
 
 /**

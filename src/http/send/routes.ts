@@ -11,8 +11,7 @@ import {
 import { type Caller, FOREIGN_ORIGIN } from "../auth.ts";
 import { checkBody } from "../bodies.ts";
 import { noQuery } from "../params.ts";
-import { ApiError, overloaded } from "../reply.ts";
-import { RETRY_AFTER_S } from "../capacity.ts";
+import { ApiError, overloaded, RETRY_AFTER_S } from "../reply.ts";
 import { route, type RouteTable, routeWithBody } from "../routes.ts";
 import { frameSchema, PROBLEM } from "../schemas.ts";
 import { messagesOf, queryBody, queryOf, sendBody } from "./body.ts";
@@ -98,7 +97,7 @@ async function query(
   if (queries.open >= maxQueries) {
     const why = `All ${maxQueries} queries are in use: see -max-queries`;
     gate.auditRefusal(sender, { outcome: "full", why });
-    throw overloaded(why, RETRY_AFTER_S);
+    throw overloaded(why);
   }
   const outcome = await asProblem(() => queries.ask(wanted, sender));
   if (outcome.kind !== "answered") throw unanswered(outcome);
@@ -127,7 +126,7 @@ function unanswered(outcome: Exclude<QueryOutcome, { kind: "answered" }>): ApiEr
     case "timeout":
       return new ApiError(504, "No device answered in time");
     case "failed":
-      return overloaded(`The request could not be sent: ${outcome.why}`, RETRY_AFTER_S);
+      return overloaded(`The request could not be sent: ${outcome.why}`);
   }
 }
 

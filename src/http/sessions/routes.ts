@@ -1,4 +1,4 @@
-import { apiText } from "../api_text.ts";
+import { described, named } from "../api_text.ts";
 import { z } from "zod";
 import { type Clock, formatDuration } from "../../base/mod.ts";
 import type { Broker } from "../../broker/mod.ts";
@@ -13,10 +13,10 @@ import {
 import { ackBody, filterSchema, sessionBody } from "../bodies.ts";
 import { noQuery, streamQuery } from "../params.ts";
 import { listDevices } from "../reads.ts";
-import { ApiError, json } from "../reply.ts";
-import { admitStream, RETRY_AFTER_S, type StreamAdmission } from "../capacity.ts";
+import { ApiError, json, RETRY_AFTER_S } from "../reply.ts";
+import { admitStream, type StreamAdmission } from "../streams/client_queue.ts";
 import { type About, isHead, type RouteTable, routeWithBody, routeWithParts } from "../routes.ts";
-import { networkOf } from "../network.ts";
+import { networkOf } from "../origin.ts";
 import { deviceSchema, PROBLEM, streamSchema } from "../schemas.ts";
 import { SessionEvents } from "./events.ts";
 import { STREAM_HEADERS } from "../streams/sse.ts";
@@ -32,36 +32,29 @@ export interface SessionApi extends StreamAdmission {
 }
 
 const idPart = z.object({
-  clientId: z.string().regex(CLIENT_ID, "expected 1 to 64 letters, digits, hyphens or underscores").clone().register(
-    apiText,
-    {
-      description: "Client-chosen id of the session",
-    },
+  clientId: described(
+    z.string().regex(CLIENT_ID, "expected 1 to 64 letters, digits, hyphens or underscores"),
+    "Client-chosen id of the session",
   ),
 });
 
 const sessionHead = {
   client_id: z.string(),
-  seq: z.int().clone().register(apiText, { description: "Newest sequence number" }),
-  cursor: z.int().clone().register(apiText, {
-    description: "Next number to be delivered: the last acknowledged number plus 1",
-  }),
-  buffer_timeout: z.string().clone().register(apiText, {
-    description: "How long the session is kept while its client is disconnected",
-  }),
-  epoch: z.string().optional().clone().register(apiText, {
-    description: "Epoch of the sequence numbers, hex: numbers of different epochs are unrelated. Left out in a replay",
-  }),
+  seq: described(z.int(), "Newest sequence number"),
+  cursor: described(z.int(), "Next number to be delivered: the last acknowledged number plus 1"),
+  buffer_timeout: described(z.string(), "How long the session is kept while its client is disconnected"),
+  epoch: described(
+    z.string().optional(),
+    "Epoch of the sequence numbers, hex: numbers of different epochs are unrelated. Left out in a replay",
+  ),
 };
-const createdSchema = z.object({ ...sessionHead, devices: z.array(deviceSchema) }).clone().register(apiText, {
-  refId: "Session",
-});
-const stateSchema = z.object({
+const createdSchema = named("Session", { ...sessionHead, devices: z.array(deviceSchema) });
+const stateSchema = named("SessionState", {
   ...sessionHead,
   filter: filterSchema,
-  streaming: z.boolean().clone().register(apiText, { description: "True while a client is connected" }),
-  slot: z.boolean().clone().register(apiText, { description: "True for a session defined in the settings" }),
-}).clone().register(apiText, { refId: "SessionState" });
+  streaming: described(z.boolean(), "True while a client is connected"),
+  slot: described(z.boolean(), "True for a session defined in the settings"),
+});
 
 const managementRows: RouteTable<SessionApi> = [
   routeWithBody({
@@ -71,12 +64,10 @@ const managementRows: RouteTable<SessionApi> = [
     parts: idPart,
     body: sessionBody,
     replies: { 200: ["application/json", createdSchema], 404: PROBLEM, 429: PROBLEM, 503: PROBLEM },
-    answer: ({ buffer_timeout: timeoutMs, filter }, { clientId }, about) =>
-      asProblem(() => {
-        const sessions = sessionsOf(about);
-        sessions.put(clientId, { timeoutMs, filter: filter ?? {} });
-        return json({ ...headOf(clientId, about), devices: listDevices(about.subject.broker) });
-      }),
+    answer: ({ buffer_timeout: timeoutMs, filter }, { clientId }, about) => {
+      sessionsOf(about).put(clientId, { timeoutMs, filter: filter ?? {} });
+      return json({ ...headOf(clientId, about), devices: listDevices(about.subject.broker) });
+    },
   }),
   routeWithParts({
     path: "/clients/{clientId}",
@@ -84,11 +75,10 @@ const managementRows: RouteTable<SessionApi> = [
     query: noQuery,
     parts: idPart,
     replies: { 200: ["application/json", stateSchema], 404: PROBLEM },
-    answer: (_request, _query, { clientId }, about) =>
-      asProblem(() => {
-        const { filter, isStreaming: streaming, isSlot: slot } = sessionsOf(about).get(clientId);
-        return json({ ...headOf(clientId, about), filter, streaming, slot });
-      }),
+    answer: (_request, _query, { clientId }, about) => {
+      const { filter, isStreaming: streaming, isSlot: slot } = sessionsOf(about).get(clientId);
+      return json({ ...headOf(clientId, about), filter, streaming, slot });
+    },
   }),
   routeWithParts({
     method: "DELETE",
@@ -97,11 +87,10 @@ const managementRows: RouteTable<SessionApi> = [
     query: noQuery,
     parts: idPart,
     replies: { 204: null, 404: PROBLEM },
-    answer: (_request, _query, { clientId }, about) =>
-      asProblem(() => {
-        sessionsOf(about).delete(clientId);
-        return new Response(null, { status: 204 });
-      }),
+    answer: (_request, _query, { clientId }, about) => {
+      sessionsOf(about).delete(clientId);
+      return new Response(null, { status: 204 });
+    },
   }),
 ];
 
@@ -112,25 +101,17 @@ const readingRows: RouteTable<SessionApi> = [
     query: streamQuery.pick({ decode: true, labels: true }),
     parts: idPart,
     replies: { 200: ["text/event-stream", streamSchema], 404: PROBLEM, 410: PROBLEM, 503: PROBLEM },
-    answer: (request, detail, { clientId }, about) =>
-      asProblem(() => {
-        const { subject } = about;
-        const { broker, hub, clock } = subject;
-        const sessions = sessionsOf(about);
-        sessions.checkReadable(clientId);
-        admitStream(subject);
-        if (isHead(request)) return new Response(null, { headers: STREAM_HEADERS });
-        const openStream = () => hub.openStream();
-        return new SessionEvents(clientId, {
-          ...detail,
-          sessions,
-          json: broker.json,
-          clock,
-          openStream,
-          memory: hub.memory,
-        })
-          .response();
-      }),
+    answer: (request, detail, { clientId }, about) => {
+      const { broker, hub, clock } = about.subject;
+      const sessions = sessionsOf(about);
+      sessions.checkReadable(clientId);
+      admitStream(about.subject);
+      if (isHead(request)) return new Response(null, { headers: STREAM_HEADERS });
+      const openStream = () => hub.openStream();
+      const { json } = broker;
+      return new SessionEvents(clientId, { ...detail, sessions, json, clock, openStream, memory: hub.memory })
+        .response();
+    },
   }),
   routeWithBody({
     method: "PUT",
@@ -140,17 +121,20 @@ const readingRows: RouteTable<SessionApi> = [
     parts: idPart,
     body: ackBody,
     replies: { 204: null, 404: PROBLEM, 503: PROBLEM },
-    answer: ({ seq }, { clientId }, about) =>
-      asProblem(async () => {
-        await sessionsOf(about).ack(clientId, seq);
-        return new Response(null, { status: 204 });
-      }),
+    answer: async ({ seq }, { clientId }, about) => {
+      await sessionsOf(about).ack(clientId, seq);
+      return new Response(null, { status: 204 });
+    },
   }),
 ];
 
 /** Session endpoints. A session is a named cursor from which a client resumes after a disconnection. */
 export const sessionRows: RouteTable<SessionApi> = [...managementRows, ...readingRows]
-  .map((row) => ({ ...row, ofSession: true }));
+  .map(({ handle, ...row }) => ({
+    ...row,
+    ofSession: true,
+    handle: (request, given) => asProblem(() => handle(request, given)),
+  }));
 
 /** The sessions that the caller may use. */
 function sessionsOf({ subject: { sessions }, caller }: About<SessionApi>): ClientSessions {

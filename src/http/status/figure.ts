@@ -15,14 +15,26 @@ export interface Figure {
 /** Content type of Prometheus' text format. */
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
+/** Reads one value without labels, or any number of values. */
+type Read = () => number | Reading[];
+
 /** A metric that may rise and fall. */
-export function gauge(name: string, help: string, read: () => Reading[]): Figure {
-  return { kind: "gauge", name, help, read };
+export function gauge(name: string, help: string, read: Read): Figure {
+  return { kind: "gauge", name, help, read: () => readingsOf(read()) };
 }
 
 /** A metric that only rises; its name ends in `_total`. */
-export function counter(name: string, help: string, read: () => Reading[]): Figure {
-  return { kind: "counter", name, help, read };
+export function counter(name: string, help: string, read: Read): Figure {
+  return { ...gauge(name, help, read), kind: "counter" };
+}
+
+function readingsOf(values: number | Reading[]): Reading[] {
+  return typeof values === "number" ? [[values, {}]] : values;
+}
+
+/** One value for each member of `counts`, with its name as a label. */
+export function byLabel(label: string, counts: Readonly<Record<string, number>>, labels: Labels = {}): Reading[] {
+  return Object.entries(counts).map(([name, count]) => [count, { ...labels, [label]: name }]);
 }
 
 /** The lines before the values of a metric. */

@@ -9,7 +9,7 @@ import {
 } from "../../base/mod.ts";
 import type { RegistryEvent } from "../../broker/mod.ts";
 import { formatTimeUs } from "../../frame/mod.ts";
-import { keptAlerts, NO_ALERTS, parseAlerts, type StoredAlerts } from "./file.ts";
+import { ALERT_FILE_VERSION, parseAlerts, type StoredAlerts } from "./file.ts";
 import { AlertQueue } from "./queue.ts";
 import { AlertSender } from "./sender.ts";
 import type { Alert, AlertDraft, AlertRules } from "./types.ts";
@@ -74,7 +74,7 @@ export type AlertHealth = { status: "ok" } | { status: "degraded"; message: stri
  * ```ts ignore
  * const alerts = await Alerts.open({ urls: ["https://example.com/hook"] }, { buses: ["can0"], clock, log });
  * broker.registry.listen((event) => alerts.device(event));
- * setInterval(() => alerts.look({ buses, components }), 1000);
+ * setInterval(() => alerts.evaluate({ buses, components }), 1000);
  * ```
  */
 export class Alerts {
@@ -95,7 +95,7 @@ export class Alerts {
     this.#clock = clock;
     this.#log = log;
     this.#instanceId = instanceId;
-    this.#watch = new AlertWatch({ buses, rules: { dedupWindowMs, busSilenceMs }, told: stored.told });
+    this.#watch = new AlertWatch({ buses, rules: { dedupWindowMs, busSilenceMs }, reported: stored.told });
     const keys = urls.map(keyOf);
     this.#senders = urls.map((text, index) => {
       const url = new URL(text);
@@ -109,23 +109,23 @@ export class Alerts {
       content: () => {
         const nowMs = clock.monoMs();
         const queues = this.#senders.map(({ queue }, index) => [keys[index], queue.store(nowMs)]);
-        return keptAlerts({ told: this.#watch.told, queues: Object.fromEntries(queues) });
+        return { version: ALERT_FILE_VERSION, told: this.#watch.reported, queues: Object.fromEntries(queues) };
       },
     });
     const others = Object.entries(stored.queues).filter(([key]) => !keys.includes(key));
     const lost = others.reduce((total, [, { waiting }]) => total + waiting.length, 0);
-    if (lost > 0) log.warn("alerts dropped: their receiver is not set any more", { alerts: lost });
+    if (lost > 0) log.warn("alerts dropped: their receiver is no longer configured", { alerts: lost });
   }
 
   /**
    * Restores the state of the last run and sends the alerts that are still queued.
    *
-   * @throws {TypeError} one of `urls` is none
+   * @throws {TypeError} one of `urls` is not a URL
    */
-  static async open(settings: AlertSettings, surroundings: AlertContext): Promise<Alerts> {
-    const { file, log } = surroundings;
+  static async open(settings: AlertSettings, context: AlertContext): Promise<Alerts> {
+    const { file, log } = context;
     const stored = file && await readJsonFile(file, { what: "alerts", parse: parseAlerts, log });
-    const alerts = new Alerts(settings, { ...surroundings, stored: stored ?? NO_ALERTS });
+    const alerts = new Alerts(settings, { ...context, stored: stored ?? { told: [], queues: {} } });
     for (const sender of alerts.#senders) sender.send();
     return alerts;
   }
@@ -140,9 +140,9 @@ export class Alerts {
    *
    * @param nowMs monotonic time up to which all frames have been read; default now
    */
-  look(facts: Facts, nowMs: number = this.#clock.monoMs()): void {
+  evaluate(facts: Facts, nowMs: number = this.#clock.monoMs()): void {
     if (this.#isStopped) return;
-    for (const draft of this.#watch.look(facts, nowMs)) this.#raise(draft);
+    for (const draft of this.#watch.evaluate(facts, nowMs)) this.#raise(draft);
   }
 
   /** Changes the rules at runtime. */
@@ -152,11 +152,11 @@ export class Alerts {
 
   /** Degraded while alerts cannot be delivered or stored. */
   health(): AlertHealth {
-    const troubles = this.#senders.flatMap(({ name, queue: { trouble, size } }) =>
-      trouble === undefined ? [] : [`not delivered to ${name}: ${trouble}; ${size} wait`]
+    const problems = this.#senders.flatMap(({ name, queue: { problem, size } }) =>
+      problem === undefined ? [] : [`not delivered to ${name}: ${problem}; ${size} queued`]
     );
-    if (this.#store?.error !== undefined) troubles.push(`not written down: ${this.#store.error}`);
-    return troubles.length === 0 ? { status: "ok" } : { status: "degraded", message: troubles.join("; ") };
+    if (this.#store?.error !== undefined) problems.push(`not stored: ${this.#store.error}`);
+    return problems.length === 0 ? { status: "ok" } : { status: "degraded", message: problems.join("; ") };
   }
 
   /** Totals since the start. */
@@ -200,7 +200,7 @@ export class Alerts {
   }
 }
 
-/** What stands for an address where it must not be read. */
+/** Identifies a receiver in the file, which must not contain its URL: that may hold secrets. */
 function keyOf(url: string): string {
   return createHash("sha256").update(url).digest("hex");
 }

@@ -1,47 +1,40 @@
 import type { StoredAlert, StoredQueue } from "./queue.ts";
-import type { ToldSubject } from "./subjects.ts";
+import type { ReportedSubject } from "./subjects.ts";
 import type { Alert, AlertSeverity } from "./types.ts";
 
 /** Name of the file in the state directory. */
 export const ALERT_FILE = "alerts.json";
-/** A file larger than this is none of ours. */
+/** A larger file was not written by the server and is not read. */
 export const MAX_ALERT_FILE_BYTES: number = 64 * 1024 * 1024;
 
-const VERSION = 1;
+/** Value of `version` in the file. */
+export const ALERT_FILE_VERSION = 1;
 const SEVERITIES: readonly AlertSeverity[] = ["critical", "warning", "info"];
 
-/** What survives a restart. */
+/** Content of the file: what survives a restart. */
 export interface StoredAlerts {
-  /** What was told and is not well again, as far as is known. */
-  told: readonly ToldSubject[];
-  /** What waits, by the digest of the receiver's address. */
+  /** Reported subjects that have not recovered, as far as is known. */
+  told: readonly ReportedSubject[];
+  /** Queued alerts by the digest of the receiver's URL. */
   queues: Readonly<Record<string, StoredQueue>>;
 }
 
-/** Nothing. */
-export const NO_ALERTS: StoredAlerts = { told: [], queues: {} };
-
-/** What is kept, as it is written down. */
-export function keptAlerts(alerts: StoredAlerts): StoredAlerts & { version: number } {
-  return { version: VERSION, ...alerts };
-}
-
 /**
- * Reads the file's content; entries that make no sense are left out.
+ * Parses the file's content; invalid entries are skipped.
  *
- * @throws {SyntaxError} it is no JSON
- * @throws {TypeError} it holds no alerts of this version
+ * @throws {SyntaxError} it is not JSON
+ * @throws {TypeError} it does not contain alerts of this version
  */
 export function parseAlerts(text: string): StoredAlerts {
   const { version, told, queues } = record(JSON.parse(text));
-  if (version !== VERSION) throw new TypeError(`no alerts of version ${VERSION}`);
+  if (version !== ALERT_FILE_VERSION) throw new TypeError(`no alerts of version ${ALERT_FILE_VERSION}`);
   return {
-    told: listOf(told, readTold),
+    told: listOf(told, readReported),
     queues: Object.fromEntries(Object.entries(record(queues)).map(([key, queue]) => [key, readQueue(queue)])),
   };
 }
 
-function readTold(value: unknown): ToldSubject | undefined {
+function readReported(value: unknown): ReportedSubject | undefined {
   const { subject, key } = record(value);
   return typeof subject === "string" && typeof key === "string" ? { subject, key } : undefined;
 }
@@ -58,7 +51,7 @@ function readWaiting(value: unknown): StoredAlert | undefined {
   return { ageMs, toldDrops: count(toldDrops) ?? 0, alert: read };
 }
 
-/** As it was, key by key: what was tried once is sent again with the same bytes. */
+/** Keeps the order of the keys: an alert that was sent before is sent again with the same bytes. */
 function readAlert(value: unknown): Alert | undefined {
   const { timestamp, type, severity, summary, subject, instance_id, details, id } = record(value);
   const texts = [timestamp, type, summary, subject, id];

@@ -1,195 +1,193 @@
 import { backoffMs, type BackoffOptions } from "../../base/mod.ts";
 import type { Alert } from "./types.ts";
 
-/** How long and how many alerts wait for a receiver. */
+/** Limits of a queue. */
 export interface AlertQueueLimits {
-  /** Most alerts that wait, the one being sent included; 2 or more. */
+  /** Maximum number of queued alerts, the one being sent included; 2 or more. */
   maxAlerts: number;
-  /** An alert that could not be delivered for so long is given up, milliseconds. Time that we did not run is not counted. */
+  /** Age at which an undelivered alert is dropped, milliseconds. Time in which the server did not run is not counted. */
   maxAgeMs: number;
-  /** Waits between tries. */
+  /** Waits between attempts. */
   retry: BackoffOptions;
 }
 
-/** An alert on its way to one receiver. */
-export interface WaitingAlert {
-  readonly bornMs: number;
-  /** From its first try on, it says how many were given up before it, and does not change any more. */
+/** An alert queued for one receiver. */
+export interface QueuedAlert {
+  readonly queuedMs: number;
+  /** From its first attempt on, it contains the number of alerts dropped before it, and does not change any more. */
   alert: Alert;
-  /** How many it says. */
-  toldDrops: number;
-  hasBeenTried: boolean;
-  /** How often the receiver would not have it, and why. */
+  /** The number of dropped alerts that it contains. */
+  reportedDrops: number;
+  wasAttempted: boolean;
+  /** How often the receiver refused it, and why. */
   refusals: number;
-  refusedFor: string | undefined;
+  refusalReason: string | undefined;
   notBeforeMs: number;
 }
 
-/** What became of a try. */
-export type TryOutcome =
+/** Result of an attempt to deliver an alert. */
+export type DeliveryOutcome =
   | { kind: "delivered" }
-  /** No receiver is there: no other alert fares better. */
+  /** The receiver cannot be reached: no other alert is attempted. */
   | { kind: "unavailable"; reason: string; retryAfterMs?: number }
-  /** The receiver does not want this alert; others it may. */
+  /** The receiver refuses this alert; it may accept others. */
   | { kind: "refused"; reason: string };
 
-/** What to do next. */
+/** What the sender does next. */
 export type NextStep =
   | { kind: "nothing" }
   | { kind: "wait"; untilMs: number }
-  | { kind: "send"; waiting: WaitingAlert };
+  | { kind: "send"; queued: QueuedAlert };
 
-/** An alert that waits, as it is written down. */
+/** A queued alert in the file. */
 export interface StoredAlert {
   ageMs: number;
+  /** See {@linkcode QueuedAlert.reportedDrops}. */
   toldDrops: number;
   alert: Alert;
 }
 
-/** What waits for one receiver, as it is written down. */
+/** The queue of one receiver in the file. */
 export interface StoredQueue {
-  /** Alerts that were given up, which no alert says yet. */
+  /** Number of dropped alerts that no alert contains yet. */
   untoldDrops: number;
   waiting: readonly StoredAlert[];
 }
 
 /**
- * What waits for one receiver: one alert at a time leaves, those of a subject in their order. While the receiver is not
- * there, one of them tries for all; one that is refused lets other subjects pass. Pure: times are monotonic milliseconds.
+ * Alerts for one receiver: one is sent at a time, those of a subject in order. While the receiver is unavailable, one
+ * alert is attempted for all; a refused alert does not block other subjects. Pure: times are monotonic milliseconds.
  */
 export class AlertQueue {
-  /** Alerts delivered, tries that failed, alerts given up. */
+  /** Alerts delivered, failed attempts, alerts dropped. */
   readonly counters: { sent: number; failed: number; dropped: number } = { sent: 0, failed: 0, dropped: 0 };
   readonly #limits: AlertQueueLimits;
-  readonly #waiting: WaitingAlert[];
-  #sending: WaitingAlert | undefined;
-  #untoldDrops: number;
+  readonly #queued: QueuedAlert[];
+  #sending: QueuedAlert | undefined;
+  #unreportedDrops: number;
   #failures = 0;
-  #unavailableFor: string | undefined;
+  #unavailableReason: string | undefined;
   #notBeforeMs = -Infinity;
 
   constructor(limits: AlertQueueLimits, { stored, nowMs }: { stored?: StoredQueue | undefined; nowMs: number }) {
     this.#limits = limits;
-    this.#untoldDrops = stored?.untoldDrops ?? 0;
-    this.#waiting = (stored?.waiting ?? []).map(({ alert, ageMs, toldDrops }) => ({
-      ...fresh(alert, nowMs - ageMs),
-      toldDrops,
-      // It may have been tried: then its words must stay.
-      hasBeenTried: true,
+    this.#unreportedDrops = stored?.untoldDrops ?? 0;
+    this.#queued = (stored?.waiting ?? []).map(({ alert, ageMs, toldDrops }) => ({
+      ...newEntry(alert, nowMs - ageMs),
+      reportedDrops: toldDrops,
+      // It may have been attempted: then it must not change.
+      wasAttempted: true,
     }));
-    while (this.#waiting.length > limits.maxAlerts) this.#drop(this.#waiting[0]);
+    while (this.#queued.length > limits.maxAlerts) this.#drop(this.#queued[0]);
   }
 
-  /** Alerts that wait, the one being sent included. */
+  /** Number of queued alerts, the one being sent included. */
   get size(): number {
-    return this.#waiting.length;
+    return this.#queued.length;
   }
 
-  /** Why nothing, or not everything, can be delivered; undefined when all is well. */
-  get trouble(): string | undefined {
-    return this.#unavailableFor ?? this.#waiting.find(({ refusedFor }) => refusedFor !== undefined)?.refusedFor;
+  /** Why no alerts, or not all, can be delivered; undefined when nothing is wrong. */
+  get problem(): string | undefined {
+    return this.#unavailableReason ?? this.#queued.find((each) => each.refusalReason !== undefined)?.refusalReason;
   }
 
-  /** Takes an alert. When there is no room, the oldest of its subject goes, else the oldest of all. */
+  /** Adds an alert. If the queue is full, the oldest alert of its subject is dropped, else the oldest of all. */
   push(alert: Alert, nowMs: number): void {
-    if (this.#waiting.length >= this.#limits.maxAlerts) {
-      const idle = this.#waiting.filter((each) => each !== this.#sending);
+    if (this.#queued.length >= this.#limits.maxAlerts) {
+      const idle = this.#queued.filter((each) => each !== this.#sending);
       this.#drop(idle.find((each) => each.alert.subject === alert.subject) ?? idle[0]);
     }
-    this.#waiting.push(fresh(alert, nowMs));
+    this.#queued.push(newEntry(alert, nowMs));
   }
 
-  /** What to do now. Between `send` and its {@linkcode done} there is nothing else to do. */
+  /** The next step. After `send` it is `nothing` until {@linkcode done} is called. */
   next(nowMs: number): NextStep {
     if (this.#sending) return { kind: "nothing" };
-    for (const each of this.#waiting.filter(({ bornMs }) => nowMs - bornMs >= this.#limits.maxAgeMs)) this.#drop(each);
-    const [first] = this.#heads().sort((a, b) => a.notBeforeMs - b.notBeforeMs);
+    for (const each of this.#queued.filter(({ queuedMs }) => nowMs - queuedMs >= this.#limits.maxAgeMs)) {
+      this.#drop(each);
+    }
+    // The oldest alert of each subject.
+    const heads = [...Map.groupBy(this.#queued, ({ alert }) => alert.subject).values()].flatMap(([head]) => head ?? []);
+    const [first] = heads.sort((a, b) => a.notBeforeMs - b.notBeforeMs);
     if (!first) return { kind: "nothing" };
     const untilMs = Math.max(first.notBeforeMs, this.#notBeforeMs);
     if (untilMs > nowMs) return { kind: "wait", untilMs };
     this.#sending = first;
-    if (!first.hasBeenTried) this.#seal(first);
-    return { kind: "send", waiting: first };
+    if (!first.wasAttempted) this.#prepare(first);
+    return { kind: "send", queued: first };
   }
 
-  /** The try that `next` asked for has ended. */
-  done(outcome: TryOutcome, nowMs: number): void {
+  /** The attempt that `next` asked for has ended. */
+  done(outcome: DeliveryOutcome, nowMs: number): void {
     const sent = this.#sending;
     this.#sending = undefined;
     if (!sent) return;
     if (outcome.kind === "delivered") {
       this.counters.sent++;
       this.#reachable();
-      this.#waiting.splice(this.#waiting.indexOf(sent), 1);
+      this.#queued.splice(this.#queued.indexOf(sent), 1);
       return;
     }
     this.counters.failed++;
     if (outcome.kind === "refused") {
       this.#reachable();
       sent.refusals++;
-      sent.refusedFor = outcome.reason;
+      sent.refusalReason = outcome.reason;
       sent.notBeforeMs = nowMs + backoffMs(sent.refusals, this.#limits.retry);
       return;
     }
     this.#failures++;
-    this.#unavailableFor = outcome.reason;
+    this.#unavailableReason = outcome.reason;
     const askedMs = Math.min(outcome.retryAfterMs ?? 0, this.#limits.retry.capMs);
     this.#notBeforeMs = nowMs + Math.max(askedMs, backoffMs(this.#failures, this.#limits.retry));
   }
 
-  /** The try that `next` asked for was given up, for no fault of the receiver. */
+  /** The attempt that `next` asked for was aborted, for no fault of the receiver. */
   abandon(): void {
     this.#sending = undefined;
   }
 
-  /** As it is written down. */
+  /** Content for the file. */
   store(nowMs: number): StoredQueue {
-    const waiting = this.#waiting.map(({ alert, bornMs, toldDrops }) => ({ ageMs: nowMs - bornMs, toldDrops, alert }));
-    return { untoldDrops: this.#untoldDrops, waiting };
-  }
-
-  /** The oldest alert of each subject, oldest first. */
-  #heads(): WaitingAlert[] {
-    const heads = new Map<string, WaitingAlert>();
-    for (const each of this.#waiting) {
-      if (!heads.has(each.alert.subject)) heads.set(each.alert.subject, each);
-    }
-    return [...heads.values()];
+    const waiting = this.#queued.map(({ alert, queuedMs, reportedDrops }) => (
+      { ageMs: nowMs - queuedMs, toldDrops: reportedDrops, alert }
+    ));
+    return { untoldDrops: this.#unreportedDrops, waiting };
   }
 
   #reachable(): void {
     this.#failures = 0;
-    this.#unavailableFor = undefined;
+    this.#unavailableReason = undefined;
     this.#notBeforeMs = -Infinity;
   }
 
-  /** It says from now on how many were given up. */
-  #seal(waiting: WaitingAlert): void {
-    waiting.hasBeenTried = true;
-    if (this.#untoldDrops === 0) return;
-    waiting.toldDrops = this.#untoldDrops;
-    const { alert } = waiting;
-    waiting.alert = { ...alert, details: { ...alert.details, dropped_alerts: this.#untoldDrops } };
-    this.#untoldDrops = 0;
+  /** Adds the number of dropped alerts before the first attempt. */
+  #prepare(queued: QueuedAlert): void {
+    queued.wasAttempted = true;
+    if (this.#unreportedDrops === 0) return;
+    queued.reportedDrops = this.#unreportedDrops;
+    const { alert } = queued;
+    queued.alert = { ...alert, details: { ...alert.details, dropped_alerts: this.#unreportedDrops } };
+    this.#unreportedDrops = 0;
   }
 
-  /** Gives an alert up; what it should have said of others goes to the next. */
-  #drop(waiting: WaitingAlert | undefined): void {
-    if (!waiting) return;
-    this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+  /** Drops an alert; the next one reports it, and the drops that this one contains. */
+  #drop(queued: QueuedAlert | undefined): void {
+    if (!queued) return;
+    this.#queued.splice(this.#queued.indexOf(queued), 1);
     this.counters.dropped++;
-    this.#untoldDrops += 1 + waiting.toldDrops;
+    this.#unreportedDrops += 1 + queued.reportedDrops;
   }
 }
 
-function fresh(alert: Alert, bornMs: number): WaitingAlert {
+function newEntry(alert: Alert, queuedMs: number): QueuedAlert {
   return {
     alert,
-    bornMs,
-    toldDrops: 0,
-    hasBeenTried: false,
+    queuedMs,
+    reportedDrops: 0,
+    wasAttempted: false,
     refusals: 0,
-    refusedFor: undefined,
+    refusalReason: undefined,
     notBeforeMs: -Infinity,
   };
 }

@@ -1,28 +1,28 @@
 import { createHmac } from "node:crypto";
 import { type Clock, errorText, type Logger } from "../../base/mod.ts";
-import type { AlertQueue, TryOutcome } from "./queue.ts";
+import type { AlertQueue, DeliveryOutcome } from "./queue.ts";
 import type { Alert } from "./types.ts";
 
 /** One receiver of alerts. */
 export interface AlertReceiver {
-  /** `http:` or `https:`. May hold secrets anywhere but in its origin: nothing else of it is ever told. */
+  /** `http:` or `https:`. Any part but the origin may contain secrets and is never logged. */
   url: URL;
-  /** What logs and health call it. */
+  /** Name in logs and health. */
   name: string;
   /** Key of the signatures; empty: none. */
   secret: string;
-  /** Longest wait for an answer, milliseconds. */
+  /** Maximum wait for a response, milliseconds. */
   timeoutMs: number;
 }
 
-/** At the end, a request under way gets so long to be answered: broken off, it would be made again after a restart. */
-const STOP_PATIENCE_MS = 1000;
-/** Answers that say "not now", besides all from 500 on: request timeout, too early, too many requests. */
-const NOT_NOW = [408, 425, 429];
-/** Timers hold no longer waits. */
+/** Time for a request in flight at a stop: if aborted, it would be sent again after a restart. */
+const STOP_TIMEOUT_MS = 1000;
+/** Statuses besides 5xx after which the alert is sent again: request timeout, too early, too many requests. */
+const TRANSIENT_STATUSES = [408, 425, 429];
+/** Longest delay of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Delivers a queue of alerts to one receiver, one after the other. Never throws, and nobody waits for it. */
+/** Delivers a queue of alerts to one receiver, one at a time. Never throws, and its callers never wait. */
 export class AlertSender {
   readonly name: string;
   readonly #queue: AlertQueue;
@@ -49,19 +49,18 @@ export class AlertSender {
     this.#changed = changed;
   }
 
-  /** What waits, and how it went so far. */
-  get queue(): Pick<AlertQueue, "size" | "counters" | "trouble" | "store"> {
+  get queue(): Pick<AlertQueue, "size" | "counters" | "problem" | "store"> {
     return this.#queue;
   }
 
-  /** Takes an alert and returns at once. */
+  /** Queues an alert and returns at once. */
   push(alert: Alert): void {
     this.#queue.push(alert, this.#clock.monoMs());
     this.#changed();
     this.send();
   }
 
-  /** Sends what is due, now and whenever something is. */
+  /** Sends alerts as they become due. */
   send(): void {
     if (this.#sending || this.#isStopped) return;
     clearTimeout(this.#timer);
@@ -74,26 +73,26 @@ export class AlertSender {
     }
     if (step.kind !== "send") return;
     this.#changed();
-    this.#sending = this.#try(step.waiting.alert).then((outcome) => {
+    this.#sending = this.#post(step.queued.alert).then((outcome) => {
       this.#sending = undefined;
       if (outcome === "abandoned") return this.#queue.abandon();
       this.#queue.done(outcome, this.#clock.monoMs());
       this.#changed();
-      this.#tell(outcome);
+      this.#logChange(outcome);
       this.send();
     });
   }
 
-  /** Sends nothing any more. A request under way is answered, or broken off after a moment. */
+  /** Stops sending. Aborts a request in flight after a second. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
-    const patience = setTimeout(() => this.#abort.abort(), STOP_PATIENCE_MS);
+    const timeout = setTimeout(() => this.#abort.abort(), STOP_TIMEOUT_MS);
     await this.#sending;
-    clearTimeout(patience);
+    clearTimeout(timeout);
   }
 
-  async #try(alert: Alert): Promise<TryOutcome | "abandoned"> {
+  async #post(alert: Alert): Promise<DeliveryOutcome | "abandoned"> {
     const { url, secret, timeoutMs } = this.#receiver;
     const body = JSON.stringify(alert);
     const timeout = AbortSignal.timeout(timeoutMs);
@@ -106,11 +105,11 @@ export class AlertSender {
           "idempotency-key": alert.id,
           ...(secret !== "" && { "x-vbg-signature": signatureOf(body, secret) }),
         },
-        // A redirected POST would come as a GET without its body.
+        // A redirected POST would arrive as a GET without a body.
         redirect: "manual",
         signal: AbortSignal.any([timeout, this.#abort.signal]),
       });
-      // Cancelling may fail when the connection breaks: the answer counts.
+      // Cancelling may fail when the connection breaks: the status counts.
       await response.body?.cancel().catch(() => {});
       return outcomeOf(response);
     } catch (error) {
@@ -120,14 +119,14 @@ export class AlertSender {
     }
   }
 
-  /** Once when it begins to fail, once when all is well again. */
-  #tell(outcome: TryOutcome): void {
+  /** Logs once when deliveries begin to fail, and once when nothing fails any more. */
+  #logChange(outcome: DeliveryOutcome): void {
     const { name: receiver } = this;
     const waiting = this.#queue.size;
     if (outcome.kind !== "delivered") {
       if (!this.#wasFailing) this.#log.warn("alert not delivered", { receiver, reason: outcome.reason, waiting });
       this.#wasFailing = true;
-    } else if (this.#wasFailing && this.#queue.trouble === undefined) {
+    } else if (this.#wasFailing && this.#queue.problem === undefined) {
       this.#log.info("alerts are delivered again", { receiver, waiting });
       this.#wasFailing = false;
     }
@@ -139,17 +138,16 @@ export function signatureOf(body: string, secret: string): string {
   return `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
 }
 
-function outcomeOf({ ok, status, headers }: Response): TryOutcome {
+function outcomeOf({ ok, status, headers }: Response): DeliveryOutcome {
   if (ok) return { kind: "delivered" };
-  const reason = `the answer is ${status}`;
-  if (status < 500 && !NOT_NOW.includes(status)) return { kind: "refused", reason };
+  const reason = `the response is ${status}`;
+  if (status < 500 && !TRANSIENT_STATUSES.includes(status)) return { kind: "refused", reason };
   const seconds = /^\d{1,9}$/.exec(headers.get("retry-after") ?? "")?.[0];
   return { kind: "unavailable", reason, ...(seconds !== undefined && { retryAfterMs: Number(seconds) * 1000 }) };
 }
 
-/** Why a request failed. Its own words hold the whole address, which may be secret. */
+/** Why a request failed, without the URL, which may contain secrets. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const words = errorText(cause);
-  return words.replaceAll(/[a-z][a-z\d+.-]*:\/\/\S+/gi, "…").replace(/^.*client error /, "");
+  return errorText(cause).replaceAll(/[a-z][a-z\d+.-]*:\/\/\S+/gi, "…").replace(/^.*client error /, "");
 }

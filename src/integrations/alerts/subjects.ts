@@ -1,87 +1,89 @@
 import type { AlertDraft, AlertSeverity, AlertWords } from "./types.ts";
 
-/** Key of a subject that is as it should be. */
-export const WELL = "ok";
+/** Key of a subject without a problem. */
+export const OK = "ok";
 
-/** Subjects that are remembered; beyond that the oldest is forgotten, and its recovery is not told. */
+/** Maximum number of subjects with a problem; beyond it the oldest is forgotten, and its recovery is not reported. */
 export const MAX_SUBJECTS = 1024;
 
-/** How a subject is: a change of the key is worth an alert, other words are not. */
-export interface Condition {
+/** Condition of a subject. A change of the key causes an alert, a change of the text does not. */
+export interface Condition extends AlertWords {
   readonly key: string;
-  readonly alert: AlertWords;
 }
 
-/** What was told of a subject last, where that is not that it is well. */
-export interface ToldSubject {
+/** The condition that was last reported of a subject, unless that was its recovery. */
+export interface ReportedSubject {
   subject: string;
   key: string;
 }
 
 interface Entry {
-  told: string;
-  toldMs: number;
-  /** Undefined before anything was sent in this run. */
-  toldSeverity?: AlertSeverity;
+  reportedKey: string;
+  reportedMs: number;
+  /** Undefined before anything was reported in this run. */
+  reportedSeverity?: AlertSeverity;
   /** Undefined after a restart, until it is known. */
-  now: Condition | undefined;
+  current: Condition | undefined;
 }
 
 /**
- * What was told of each subject, and what there is to tell: its first change at once, then nothing for a while but that a
- * warning has become critical, then how it is if that is not what was told last. What is well and has not changed takes no memory. Pure.
+ * The reported and the current condition of each subject. The first change is due at once. After that, nothing but a
+ * warning that becomes critical is due for some time, then the current condition if it differs from the reported one.
+ * Subjects without a problem take no memory. Pure.
  */
 export class Subjects {
   readonly #entries = new Map<string, Entry>();
 
-  /** @param told of an earlier run */
-  constructor(told: readonly ToldSubject[] = []) {
-    for (const { subject, key } of told.slice(-MAX_SUBJECTS)) {
-      this.#entries.set(subject, { told: key, toldMs: -Infinity, now: undefined });
+  /** @param reported conditions that an earlier run reported */
+  constructor(reported: readonly ReportedSubject[] = []) {
+    for (const { subject, key } of reported.slice(-MAX_SUBJECTS)) {
+      this.#entries.set(subject, { reportedKey: key, reportedMs: -Infinity, current: undefined });
     }
   }
 
-  /** What a restart should know. */
-  get told(): ToldSubject[] {
-    return [...this.#entries].filter(([, { told }]) => told !== WELL)
-      .map(([subject, { told }]) => ({ subject, key: told }));
+  /** Conditions to be stored for the next run. */
+  get reported(): ReportedSubject[] {
+    return [...this.#entries].filter(([, { reportedKey }]) => reportedKey !== OK)
+      .map(([subject, { reportedKey: key }]) => ({ subject, key }));
   }
 
-  /** Subjects of a kind that may not be well. */
+  /** Subjects with this prefix that may have a problem. */
   open(prefix: string): string[] {
     return [...this.#entries.keys()].filter((subject) => subject.startsWith(prefix));
   }
 
-  /** Key of what was told of a subject last. */
-  toldOf(subject: string): string {
-    return this.#entries.get(subject)?.told ?? WELL;
+  /** Key that was last reported of a subject. */
+  reportedKey(subject: string): string {
+    return this.#entries.get(subject)?.reportedKey ?? OK;
   }
 
-  /** Takes note of how a subject is now. */
-  note(subject: string, condition: Condition): void {
+  /** Sets the current condition of a subject. */
+  set(subject: string, condition: Condition): void {
     const entry = this.#entries.get(subject);
     if (entry) {
-      entry.now = condition;
+      entry.current = condition;
       return;
     }
-    if (condition.key === WELL) return;
+    if (condition.key === OK) return;
     const [oldest] = this.#entries.keys();
     if (oldest !== undefined && this.#entries.size >= MAX_SUBJECTS) this.#entries.delete(oldest);
-    this.#entries.set(subject, { told: WELL, toldMs: -Infinity, now: condition });
+    this.#entries.set(subject, { reportedKey: OK, reportedMs: -Infinity, current: condition });
   }
 
-  /** What is to be told now, once. */
+  /** Alerts that are due now; each is returned once. */
   due(nowMs: number, windowMs: number): AlertDraft[] {
     const drafts: AlertDraft[] = [];
     for (const [subject, entry] of this.#entries) {
-      const isWorse = entry.toldSeverity === "warning" && entry.now?.alert.severity === "critical";
-      if (nowMs < entry.toldMs + windowMs && !isWorse) continue;
-      if (entry.now !== undefined && entry.now.key !== entry.told) {
-        drafts.push({ ...entry.now.alert, subject });
-        entry.told = entry.now.key;
-        entry.toldMs = nowMs;
-        entry.toldSeverity = entry.now.alert.severity;
-      } else if (entry.told === WELL) {
+      const { current } = entry;
+      const isWorse = entry.reportedSeverity === "warning" && current?.severity === "critical";
+      if (nowMs < entry.reportedMs + windowMs && !isWorse) continue;
+      if (current !== undefined && current.key !== entry.reportedKey) {
+        const { key, ...alert } = current;
+        drafts.push({ ...alert, subject });
+        entry.reportedKey = key;
+        entry.reportedMs = nowMs;
+        entry.reportedSeverity = alert.severity;
+      } else if (entry.reportedKey === OK) {
         this.#entries.delete(subject);
       }
     }

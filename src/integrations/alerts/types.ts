@@ -1,27 +1,27 @@
-/** `critical`: something does not work; `warning`: something needs a look; `info`: it is well again. */
+/** `critical`: something does not work; `warning`: something needs attention; `info`: a problem has ended. */
 export type AlertSeverity = "critical" | "warning" | "info";
 
-/** What is wrong, or well again, in words for people and programs. */
+/** Content of an alert. */
 export interface AlertWords {
   /** What happened, for programs: `bus_silence`, `device_removed`, `journal_unhealthy`. */
   type: string;
-  /** How bad it is. */
+  /** Severity of the event. */
   severity: AlertSeverity;
-  /** One sentence for a person. */
+  /** One sentence for people. */
   summary: string;
-  /** Figures, by name; seconds where the name says so. */
+  /** Additional data by name; seconds where the name says so. */
   details: Readonly<Record<string, string | number>>;
 }
 
-/** An alert about something that has a name: `bus:can0:silence`, `device:can0:0x00a1b2c3d4e5f607`, `component:journal`. */
+/** An alert with its subject: `bus:can0:silence`, `device:can0:0x00a1b2c3d4e5f607`, `component:journal`. */
 export interface AlertDraft extends AlertWords {
-  /** What it is about: the same for the end of the trouble as for its beginning. */
+  /** What the alert is about; the alerts for the beginning and the end of a problem have the same subject. */
   subject: string;
 }
 
-/** An alert as receivers get it. */
+/** An alert as it is sent to receivers. */
 export interface Alert extends AlertDraft {
-  /** Another one for each alert, the same in each try to deliver it. */
+  /** Unique id of the alert; the same in every attempt to deliver it. */
   id: string;
   /** Time of detection, RFC 3339. */
   timestamp: string;

@@ -4,29 +4,29 @@ import { BOAT_SERVICE, type MulticastOptions, openMulticast } from "./socket.ts"
 export interface FoundBoat {
   /** Instance name, unique on the network. */
   name: string;
-  /** Name of its machine, `vbg-….local`. */
+  /** Host name, `vbg-….local`. */
   host: string;
-  /** Port of its API. */
+  /** Port of the API. */
   port: number;
-  /** Its addresses: IPv4, then IPv6; link-local ones last. */
+  /** IPv4 addresses, then IPv6 addresses that are not link-local. */
   addresses: string[];
-  /** Base address of its API, by its first address; where it has none, by its host. */
+  /** Base URL of the API: with the first address, or without any with the host name. */
   url: string;
-  /** What else it says of itself: `version`, `path`, `boat`, `tls`, `api`, `instance`. */
+  /** Properties of the service: `version`, `path`, `boat`, `tls`, `api`, `instance`. */
   txt: Record<string, string>;
 }
 
 /** Options of {@linkcode findBoats}. */
 export interface FindBoatsOptions {
-  /** Instance name or instance id, in any case; default all boats. The first that fits ends the search. */
+  /** Instance name or instance id, case-insensitive; default all boats. The first match ends the search. */
   name?: string;
-  /** Default 2000. */
+  /** Duration of the search, milliseconds; default 2000. */
   timeoutMs?: number;
-  /** Where is looked, default everywhere. */
+  /** Multicast port and interface; default port 5353 on all interfaces. */
   multicast?: MulticastOptions;
 }
 
-/** What a browser knows of a service. */
+/** A service as the mDNS library reports it. */
 export interface SeenService {
   name: string;
   host: string;
@@ -36,13 +36,13 @@ export interface SeenService {
 }
 
 const FIND_TIMEOUT_MS = 2000;
-/** A question may get lost: it is asked again (RFC 6762, section 5.2). */
-const ASK_EVERY_MS = 500;
+/** Queries are repeated, because they can get lost (RFC 6762, section 5.2). */
+const QUERY_INTERVAL_MS = 500;
 
 /**
  * Finds boat servers on the network by mDNS.
  *
- * @returns in the order of their names; empty when there are none
+ * @returns boats sorted by name; empty when there are none
  * @throws {Error} multicast DNS is unavailable
  *
  * @example
@@ -56,28 +56,28 @@ export async function findBoats(
 ): Promise<FoundBoat[]> {
   await using opened = await openMulticast({ ...multicast, onError: () => {} });
   const browser = opened.bonjour.find({ type: BOAT_SERVICE });
-  const found = () => browser.services.map(readService).filter((boat) => name === undefined || answersTo(boat, name));
-  const asking = setInterval(() => browser.update(), ASK_EVERY_MS);
+  const found = () => browser.services.map(readService).filter((boat) => name === undefined || isNamed(boat, name));
+  const queries = setInterval(() => browser.update(), QUERY_INTERVAL_MS);
   let timer: ReturnType<typeof setTimeout> | undefined;
   try {
     await new Promise<void>((resolve) => {
       timer = setTimeout(resolve, timeoutMs);
-      const look = () => {
+      const check = () => {
         if (name !== undefined && found().length > 0) resolve();
       };
-      for (const event of ["up", "txt-update", "srv-update"] as const) browser.on(event, look);
+      for (const event of ["up", "txt-update", "srv-update"] as const) browser.on(event, check);
     });
   } finally {
     clearTimeout(timer);
-    clearInterval(asking);
+    clearInterval(queries);
     browser.stop();
   }
   return found().sort((a, b) => a.name.localeCompare(b.name));
 }
 
-/** Turns what a browser knows into a boat. */
+/** Converts a service to a boat. */
 export function readService({ name, host, port, addresses = [], txt }: SeenService): FoundBoat {
-  const words = readText(txt);
+  const properties = readText(txt);
   const usable = [...addresses.filter((each) => !each.includes(":")), ...addresses.filter(isReachable6)];
   const [first = host] = usable;
   const authority = first.includes(":") ? `[${first}]` : first;
@@ -86,16 +86,16 @@ export function readService({ name, host, port, addresses = [], txt }: SeenServi
     host,
     port,
     addresses: [...new Set(usable)],
-    url: `${words.tls === "1" ? "https" : "http"}://${authority}:${port}`,
-    txt: words,
+    url: `${properties.tls === "1" ? "https" : "http"}://${authority}:${port}`,
+    txt: properties,
   };
 }
 
-function answersTo({ name, txt }: FoundBoat, wanted: string): boolean {
+function isNamed({ name, txt }: FoundBoat, wanted: string): boolean {
   return [name, txt.instance].some((each) => each?.toLowerCase() === wanted.toLowerCase());
 }
 
-/** Link-local addresses mean nothing without an interface, which DNS does not tell. */
+/** A link-local address cannot be used without its interface, which DNS does not contain. */
 function isReachable6(address: string): boolean {
   return address.includes(":") && !/^fe[89ab]/i.test(address);
 }

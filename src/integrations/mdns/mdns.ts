@@ -7,16 +7,16 @@ import { BOAT_SERVICE, type Multicast, type MulticastOptions, openMulticast, PEE
 
 /** State of the announcement. */
 export type MdnsState =
-  /** Nothing to announce: stopped, or a server that only its own machine can reach. */
+  /** Nothing to announce: stopped, or the server listens on a loopback address. */
   | { type: "off"; reason: string }
-  /** Not announced now; tried again. */
+  /** Not announced now; retried. */
   | { type: "waiting"; reason: string }
-  /** Found under this name. */
+  /** Announced under this name. */
   | { type: "announced"; name: string };
 
 /** Options of the announcement. */
 export interface MdnsOptions {
-  /** Wanted instance name; another one is taken while somebody has this one. See `checkInstanceName`. */
+  /** Wanted instance name; if it is in use, a number is appended. See `checkInstanceName`. */
   name: string;
   /** Address that the server listens on. */
   listening: { hostname: string; port: number };
@@ -26,50 +26,49 @@ export interface MdnsOptions {
   version: string;
   /** Instance id under which the boat is replicated. */
   instance?: string | undefined;
-  /** Announces it as `_lplex._tcp`, too, for clients of lplex; default false. */
+  /** Also announces `_lplex._tcp`, for clients of lplex; default false. */
   lplex?: boolean | undefined;
-  /** Told of names, failures and their end, once each. */
+  /** Receives names, failures and their end, once each. */
   log: Logger;
-  /** Where mDNS is spoken, default everywhere. */
+  /** Multicast port and interface; default port 5353 on all interfaces. */
   multicast?: MulticastOptions;
-  /** Waits after a failure, default 5 s doubling to 1 min. */
+  /** Waits after a failure; default 5 s, doubling to 1 min. */
   retry?: { firstMs: number; capMs: number };
-  /** Addresses of the machine's network, default the real ones; internal ones left out. */
+  /** Returns the addresses of the machine without internal ones; default those of its interfaces. */
   addresses?: () => string[];
-  /** How often they are looked at, default 5000. */
-  lookMs?: number;
+  /** Interval at which they are checked for changes, milliseconds; default 5000. */
+  networkCheckMs?: number;
 }
 
 /** Why a session has ended. */
 type End = "stopped" | "network changed" | "name lost" | { failed: string };
 
-/** Version of the HTTP API, told as `api`. */
+/** Version of the HTTP API, announced as `api`. */
 const API_VERSION = "1";
 const RETRY: BackoffOptions = { firstMs: 5000, capMs: 60_000 };
-const LOOK_MS = 5000;
-/** Questions for others with our name before it is ours, and the wait after each (RFC 6762, section 8.1). */
+const NETWORK_CHECK_MS = 5000;
+/** Number of queries for others with our name before we use it, and the wait after each (RFC 6762, section 8.1). */
 const PROBES = 3;
 const PROBE_MS = 250;
-/** An announcement comes back to who sent it; one that has not by then did not reach the network. */
-const HEARD_MS = 3000;
+/** Multicast is looped back to its sender: an announcement not received within this time did not reach the network. */
+const LOOPBACK_TIMEOUT_MS = 3000;
 const GOODBYE_MS = 500;
 /** A TXT string has at most 255 bytes, its key included. */
 const MAX_INSTANCE_CHARS = 60;
 
 /**
- * Announces a boat server as `_vbg._tcp` on the local network, for as long as it runs. Nothing that goes wrong is fatal:
- * it is logged once and tried again, and a network that comes later is used. Two servers with one name agree on who gets
- * another one.
+ * Announces a boat server as `_vbg._tcp` on the local network while it runs. Failures are not fatal: they are logged once
+ * and retried, and networks that come up later are used. Of two servers with the same name, one takes another name.
  */
 export class MdnsAnnouncer {
   readonly #options: MdnsOptions;
   readonly #stop = new AbortController();
-  /** Tells our records from another's with the same name. */
+  /** Distinguishes our records from those of another server with the same name. */
   readonly #id = crypto.randomUUID().slice(0, 8);
   readonly #running: Promise<void>;
   #state: MdnsState = { type: "waiting", reason: "starting" };
-  /** What was logged last; told once while it stays so. */
-  #told = "";
+  /** The last log line; not repeated. */
+  #logged = "";
 
   /** Starts the announcement. */
   constructor(options: MdnsOptions) {
@@ -82,12 +81,12 @@ export class MdnsAnnouncer {
     }
   }
 
-  /** How it does now. */
+  /** Current state. */
   get state(): MdnsState {
     return this.#state;
   }
 
-  /** Says goodbye and ends. */
+  /** Withdraws the announcement (goodbye records) and stops. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;
@@ -105,17 +104,17 @@ export class MdnsAnnouncer {
         continue;
       }
       this.#state = { type: "waiting", reason: end.failed };
-      this.#tell("warn", "cannot announce the boat by mDNS, trying again", { reason: end.failed });
+      this.#logOnce("warn", "cannot announce the boat by mDNS, trying again", { reason: end.failed });
       failures++;
       const before = this.#network();
       const until = performance.now() + backoffMs(failures, this.#options.retry ?? RETRY);
       while (performance.now() < until && this.#network() === before) {
-        if (!await this.#sleep(Math.min(until - performance.now(), this.#lookMs))) return;
+        if (!await this.#sleep(Math.min(until - performance.now(), this.#networkCheckMs))) return;
       }
     }
   }
 
-  /** From opening a socket until it is of no more use. */
+  /** Opens a socket and announces the boat until something ends the session. */
   async #session(): Promise<End> {
     const network = this.#network();
     if (network === "") return { failed: "no network" };
@@ -128,14 +127,14 @@ export class MdnsAnnouncer {
       const watch = watchOthers(multicast, this.#id);
       for (let i = 0; i < PROBES; i++) {
         if (!await this.#sleep(PROBE_MS)) return "stopped";
-        watch.ask();
+        watch.query();
       }
       if (!await this.#sleep(PROBE_MS)) return "stopped";
       const name = freeName(this.#options.name, watch.others().map((other) => other.name));
       watch.claim(name);
       this.#publish(multicast, name);
       const end = await this.#hold(watch, { name, network, failed: () => failed });
-      // A name that another has keeps its records: a goodbye would take them away from the other, too.
+      // After "name lost" no goodbye: it would withdraw the records of the other server, too.
       if (end === "stopped") await goodbye(multicast);
       return end;
     } catch (error) {
@@ -143,32 +142,32 @@ export class MdnsAnnouncer {
     }
   }
 
-  /** Waits for what ends a session. */
+  /** Waits until the session ends. */
   async #hold(
     watch: Watch,
     { name, network, failed }: { name: string; network: string; failed: () => string | undefined },
   ): Promise<End> {
-    const heardBy = performance.now() + HEARD_MS;
+    const receivedBy = performance.now() + LOOPBACK_TIMEOUT_MS;
     for (;;) {
-      if (watch.lost()) {
-        this.#tell("warn", "another server has the same mDNS name, taking a new one", { name });
+      if (watch.isLost()) {
+        this.#logOnce("warn", "another server has the same mDNS name, taking a new one", { name });
         return "name lost";
       }
       const problem = failed();
       if (problem !== undefined) return { failed: problem };
       if (this.#network() !== network) return "network changed";
-      if (watch.heard() && this.#state.type !== "announced") this.#announced(name);
-      if (!watch.heard() && performance.now() > heardBy) {
-        return { failed: "what is sent to the network does not come back: no multicast" };
+      if (watch.isReceived() && this.#state.type !== "announced") this.#announced(name);
+      if (!watch.isReceived() && performance.now() > receivedBy) {
+        return { failed: "our own announcement was not received: the network has no multicast" };
       }
-      await Promise.race([watch.next(), this.#sleep(watch.heard() ? this.#lookMs : PROBE_MS)]);
+      await Promise.race([watch.next(), this.#sleep(watch.isReceived() ? this.#networkCheckMs : PROBE_MS)]);
       if (this.#stop.signal.aborted) return "stopped";
     }
   }
 
   #announced(name: string): void {
     this.#state = { type: "announced", name };
-    this.#tell("info", "announced by mDNS", {
+    this.#logOnce("info", "announced by mDNS", {
       name,
       ...(name !== this.#options.name && { wanted: this.#options.name }),
     });
@@ -176,17 +175,17 @@ export class MdnsAnnouncer {
 
   #publish({ bonjour }: Multicast, name: string): void {
     const { name: boat, listening, tls, version, instance, lplex = false } = this.#options;
-    const place = {
+    const service = {
       name,
       port: listening.port,
       host: hostOf(name),
-      // Probing is done here: the library prints what it finds and gives up.
+      // Probing is done by this class: on a conflict, the library prints it and gives up.
       probe: false,
       disableIPv6: !listening.hostname.includes(":"),
     };
-    if (lplex) bonjour.publish({ ...place, type: PEER_SERVICE });
+    if (lplex) bonjour.publish({ ...service, type: PEER_SERVICE });
     bonjour.publish({
-      ...place,
+      ...service,
       type: BOAT_SERVICE,
       txt: {
         version,
@@ -200,28 +199,28 @@ export class MdnsAnnouncer {
     });
   }
 
-  #tell(level: "info" | "warn", message: string, fields: Record<string, string>): void {
+  #logOnce(level: "info" | "warn", message: string, fields: Record<string, string>): void {
     const line = JSON.stringify([message, fields]);
-    if (line === this.#told) return;
-    this.#told = line;
+    if (line === this.#logged) return;
+    this.#logged = line;
     this.#options.log[level](message, fields);
   }
 
-  /** The machine's addresses, as a text to compare. */
+  /** The machine's addresses as text, to be compared. */
   #network(): string {
     try {
       return (this.#options.addresses ?? addressesOfMachine)().toSorted().join(" ");
     } catch {
-      // It may not be asked; the session will say so.
+      // No permission: the session fails with the reason.
       return "unknown";
     }
   }
 
-  get #lookMs(): number {
-    return this.#options.lookMs ?? LOOK_MS;
+  get #networkCheckMs(): number {
+    return this.#options.networkCheckMs ?? NETWORK_CHECK_MS;
   }
 
-  /** Whether to go on after so long. */
+  /** Waits; returns false when the announcer was stopped. */
   async #sleep(ms: number): Promise<boolean> {
     if (!this.#stop.signal.aborted) {
       await sleep(Math.max(0, ms), undefined, { signal: this.#stop.signal }).catch(() => {});
@@ -230,49 +229,54 @@ export class MdnsAnnouncer {
   }
 }
 
-/** What is heard of boats on the network. */
+/** Announcements of boats received from the network. */
 interface Watch {
-  ask(): void;
+  query(): void;
   others(): FoundBoat[];
-  /** From now on the name is ours. */
+  /** Sets our name. */
   claim(name: string): void;
-  /** Whether our own announcement came back. */
-  heard(): boolean;
-  /** Whether another has our name and keeps it. */
-  lost(): boolean;
-  /** Resolves when one of these changes. */
+  /** True when our own announcement was received. */
+  isReceived(): boolean;
+  /** True when another server has our name and keeps it. */
+  isLost(): boolean;
+  /** Resolves when an announcement with our name is received; also when it is called again. */
   next(): Promise<void>;
 }
 
 function watchOthers({ bonjour }: Multicast, id: string): Watch {
   const browser = bonjour.find({ type: BOAT_SERVICE });
   let claimed: string | undefined;
-  let heard = false;
-  let lost = false;
+  let isReceived = false;
+  let isLost = false;
   let changed = Promise.withResolvers<void>();
-  const look = (boat: FoundBoat) => {
+  const accept = (boat: FoundBoat) => {
     if (claimed === undefined || boat.name.toLowerCase() !== claimed.toLowerCase()) return;
-    if (boat.txt.id === id) heard = true;
-    else if (keepsName(boat.txt.id, id)) lost = true;
+    if (boat.txt.id === id) isReceived = true;
+    else if (keepsName(boat.txt.id, id)) isLost = true;
     changed.resolve();
     changed = Promise.withResolvers();
   };
   for (const event of ["up", "txt-update", "srv-update"] as const) {
-    browser.on(event, (service: SeenService, _before?: SeenService) => look(readService(service)));
+    browser.on(event, (service: SeenService, _before?: SeenService) => accept(readService(service)));
   }
   return {
-    ask: () => browser.update(),
+    query: () => browser.update(),
     others: () => browser.services.map(readService).filter(({ txt }) => txt.id !== id),
     claim: (name) => claimed = name,
-    heard: () => heard,
-    lost: () => lost,
-    next: () => changed.promise,
+    isReceived: () => isReceived,
+    isLost: () => isLost,
+    next: () => {
+      // A promise of its own for each wait: one that outlives many waits would keep them all in memory.
+      changed.resolve();
+      changed = Promise.withResolvers();
+      return changed.promise;
+    },
   };
 }
 
 /**
- * Of two servers that have taken one name at the same time, or on networks that were joined later, the one with the lower
- * id keeps it. Who has no id is no server of ours and does not know this rule.
+ * Two servers can have the same name if they started at the same time, or on networks that were joined later. The one with
+ * the lower id keeps it. A server without an id is another product and always keeps it.
  */
 function keepsName(other: string | undefined, own: string): boolean {
   return other === undefined || other < own;
@@ -280,10 +284,10 @@ function keepsName(other: string | undefined, own: string): boolean {
 
 /** Sends the goodbye records. */
 async function goodbye({ bonjour }: Multicast): Promise<void> {
-  const said = new Promise<void>((resolve) => bonjour.unpublishAll(() => resolve()));
-  const late = new AbortController();
-  await Promise.race([said, sleep(GOODBYE_MS, undefined, { signal: late.signal }).catch(() => {})]);
-  late.abort();
+  const sent = new Promise<void>((resolve) => bonjour.unpublishAll(() => resolve()));
+  const timeout = new AbortController();
+  await Promise.race([sent, sleep(GOODBYE_MS, undefined, { signal: timeout.signal }).catch(() => {})]);
+  timeout.abort();
 }
 
 function addressesOfMachine(): string[] {

@@ -1,12 +1,12 @@
-/** Most bytes of a part of a DNS name (RFC 1035, section 2.3.4). */
+/** Maximum length of a label of a DNS name (RFC 1035, section 2.3.4). */
 export const MAX_LABEL_BYTES = 63;
-/** So that the names of a network's boats stay apart from the machine's own name, which another responder may hold. */
+/** Distinguishes our host name from the machine's own, which another responder may announce. */
 const HOST_PREFIX = "vbg-";
 
 /**
- * What is wrong with an instance name: it must have 1 to 63 bytes in UTF-8, no control characters and no dots.
+ * Checks an instance name: it must have 1 to 63 bytes in UTF-8, no control characters and no dots.
  *
- * @returns the reason, or nothing
+ * @returns an error message; undefined when the name is valid
  */
 export function checkInstanceName(name: string): string | undefined {
   const problem = name.trim() === ""
@@ -19,12 +19,12 @@ export function checkInstanceName(name: string): string | undefined {
   return problem && `Cannot use the name "${name}": ${problem}`;
 }
 
-/** The instance name that a host name gives: its first part. */
+/** The default instance name on a host: the first label of the host name. */
 export function instanceNameOf(hostname: string): string {
   return cut(hostname.split(".", 1)[0]?.trim() || "boat", MAX_LABEL_BYTES);
 }
 
-/** The first of "name", "name (2)", "name (3)" … that is not taken, in any case (RFC 6763, appendix D). */
+/** The first of "name", "name (2)", "name (3)" … that is not in use, case-insensitive (RFC 6763, appendix D). */
 export function freeName(name: string, taken: readonly string[]): string {
   const used = new Set(taken.map((each) => each.toLowerCase()));
   for (let number = 1;; number++) {
@@ -45,7 +45,7 @@ function bytesOf(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 
-/** The longest beginning that has no more than so many bytes. */
+/** The longest prefix of at most `maxBytes` bytes. */
 function cut(text: string, maxBytes: number): string {
   const buffer = new Uint8Array(maxBytes);
   const { read } = new TextEncoder().encodeInto(text, buffer);

@@ -2,15 +2,18 @@ import { createSocket, type Socket } from "node:dgram";
 import { EventEmitter } from "node:events";
 import type { AddressInfo } from "node:net";
 import type { Bonjour } from "bonjour-service";
+import { importLate } from "../../base/mod.ts";
+
+type BonjourPackage = typeof import("./bonjour_package.ts");
 
 /** Service type of boat servers, `_vbg._tcp` in `local.`. */
 export const BOAT_SERVICE = "vbg";
-/** Service type of the peer's servers, which its clients look for: `_lplex._tcp`. */
+/** Service type that clients of lplex search for: `_lplex._tcp`. */
 export const PEER_SERVICE = "lplex";
 /** Port of multicast DNS (RFC 6762, section 3). */
 export const MDNS_PORT = 5353;
 
-/** Where multicast DNS is spoken. */
+/** Port and interface of multicast DNS. */
 export interface MulticastOptions {
   /** UDP port, default {@linkcode MDNS_PORT}. */
   port?: number;
@@ -18,23 +21,23 @@ export interface MulticastOptions {
   interface?: string;
 }
 
-/** An open multicast socket and the library that speaks through it. */
+/** An open multicast socket and the library that uses it. */
 export interface Multicast extends AsyncDisposable {
   readonly bonjour: Bonjour;
-  /** Closes the socket, without goodbye. */
+  /** Closes the socket without goodbye records. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * Opens a socket for multicast DNS, shared with other responders of the machine.
+ * Opens a socket for multicast DNS, shared with other responders on the machine.
  *
- * @param options.onError called with what goes wrong from then on
- * @throws {Error} the port cannot be shared or may not be used
+ * @param options.onError called with later errors of the socket
+ * @throws {Error} the port cannot be shared, or the permission is missing
  */
 export async function openMulticast(
   { port = MDNS_PORT, interface: address, onError }: MulticastOptions & { onError: (error: unknown) => void },
 ): Promise<Multicast> {
-  const { Bonjour } = await import("bonjour-service");
+  const { Bonjour } = await importLate<BonjourPackage>(new URL("./bonjour_package.ts", import.meta.url));
   const socket = await bind(port);
   const guarded = new GuardedSocket(socket, onError);
   const options = { socket: guarded, bind: false, port, ...(address !== undefined && { interface: address }) };
@@ -58,8 +61,8 @@ async function bind(port: number): Promise<Socket> {
 }
 
 /**
- * What the library gets in place of a socket. It would throw errors of a socket, and stumble over some packets, where
- * nobody can catch that, so neither reaches it.
+ * Socket passed to the library. The library would throw errors of a real socket, and errors of malformed packets, where
+ * they cannot be caught.
  */
 class GuardedSocket extends EventEmitter {
   readonly #socket: Socket;
@@ -74,7 +77,7 @@ class GuardedSocket extends EventEmitter {
       try {
         this.emit("message", bytes, from);
       } catch {
-        // Anybody may send anything: a packet that cannot be understood is no fault of the network.
+        // A malformed packet of another sender is not an error of the network.
       }
     });
   }

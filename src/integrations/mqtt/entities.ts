@@ -1,34 +1,34 @@
 import type { Decoder, Value } from "../../broker/mod.ts";
 import type { Decoded, DecodedValue } from "../../pgn/mod.ts";
 
-/** Something that can be shown, with its value now. */
+/** An entity of Home Assistant with its current value. */
 export interface Entity {
   /** Last level of its topic. */
   key: string;
-  /** For people. */
+  /** Display name. */
   name: string;
   kind: "position" | "sensor";
   value: number | { latitude: number; longitude: number };
   unit: string;
-  /** Home Assistant's word for what is measured. */
+  /** Home Assistant's `device_class`. */
   deviceClass: string | undefined;
 }
 
-/** A measured value: which field of a PGN it is, and how it is shown. */
+/** A measured value: a field of a PGN, and how it is displayed. */
 interface Sensor {
   key: string;
   name: string;
   field: string;
   measure: keyof typeof MEASURES;
-  /** Whether this payload has it; default always. */
+  /** Whether this payload contains the value; default always. */
   when?: (decoded: Decoded) => boolean;
-  /** What tells several of a kind apart, for key and name; default nothing. */
+  /** Distinguishes several sensors of a kind in key and name; default nothing. */
   which?: (decoded: Decoded) => string;
 }
 
 const DEGREES = 180 / Math.PI;
 
-/** How values are shown: digits are what the bus resolves. */
+/** Display of values; `digits` is the resolution of the bus. */
 const MEASURES = {
   speed: { unit: "m/s", deviceClass: "speed", digits: 2, from: (value: number) => value },
   angle: { unit: "°", deviceClass: undefined, digits: 1, from: (value: number) => value * DEGREES },
@@ -55,7 +55,7 @@ const seaTemperature: Sensor = {
   when: isSea,
 };
 
-/** What is worth a place on a wall, by PGN. */
+/** Values published for Home Assistant, by PGN. */
 const SENSORS: ReadonlyMap<number, readonly Sensor[]> = new Map(
   [
     [127250, [{ key: "heading", name: "Heading", field: "heading", measure: "angle", which: heading }]],
@@ -88,11 +88,11 @@ const SENSORS: ReadonlyMap<number, readonly Sensor[]> = new Map(
   ] satisfies [number, Sensor[]][],
 );
 
-/** Fluids in the standard's order, by their numbers. */
+/** Fluid types by their number in the standard. */
 const FLUIDS = ["fuel", "water", "gray water", "live well", "oil", "black water"];
 const POSITION_PGN = 129025;
 
-/** What can be shown of the newest frame of a PGN; values that are not available are left out. */
+/** Entities in the newest frame of a PGN; values that are not available are omitted. */
 export function readEntities({ pgn, data, length }: Value, decoder: Decoder): Entity[] {
   const sensors = SENSORS.get(pgn);
   if (!sensors && pgn !== POSITION_PGN) return [];
@@ -122,7 +122,7 @@ function fluidOf(type: DecodedValue | undefined): string {
   return (typeof type === "number" ? FLUIDS[type] : undefined) ?? wordOf(type);
 }
 
-/** A decoded value as a word: the name of a lookup, or its number. */
+/** A decoded value as text: the name of a lookup, or its number. */
 function wordOf(value: DecodedValue | undefined): string {
   if (typeof value === "string") return value.replaceAll("_", " ");
   if (typeof value === "number") return String(value);

@@ -1,53 +1,53 @@
 import type { Clock } from "../../base/mod.ts";
 import type { Broker } from "../../broker/mod.ts";
-import { readEntities } from "./entities.ts";
+import { type Entity, readEntities } from "./entities.ts";
 import type { MqttQos } from "./link.ts";
 
-/** Sends one message; `done` is called when it is written. */
+/** Publishes one message; `done` is called when it is written. */
 export type MqttPublish = (
   topic: string,
   payload: string,
   options: { qos?: MqttQos; retain?: boolean; done?: (error?: Error | null) => void },
 ) => void;
 
-/** What Home Assistant is told with. */
+/** Options of {@linkcode MqttHomeAssistant}. */
 export interface MqttHomeAssistantOptions {
   broker: Broker;
   clock: Clock;
-  /** Values go to `{topicPrefix}/values/{key}`. */
+  /** Values are published to `{topicPrefix}/values/{key}`. */
   topicPrefix: string;
-  /** Tells this boat from others. */
+  /** Identifies this boat at the MQTT broker. */
   clientId: string;
   publish: MqttPublish;
 }
 
-/** Where Home Assistant looks for descriptions. */
+/** Topic prefix of Home Assistant's discovery messages. */
 const DISCOVERY_PREFIX = "homeassistant";
-/** Most things described: a broken device must not fill a house. */
+/** Maximum number of entities: a faulty device must not flood Home Assistant. */
 export const MAX_ENTITIES = 200;
-/** When a device has said nothing for so long, another one's value may be taken. */
-const PATIENCE_MS = 10_000;
-/** When nothing came for so long, Home Assistant shows that there is no value. */
+/** After this time without a value from its source, an entity may take the value of another source. */
+const SOURCE_TIMEOUT_MS = 10_000;
+/** After this time without a value, Home Assistant shows the entity as unavailable. */
 const EXPIRE_S = 30;
 
-/** One thing that is shown: whose value it is, and what was published last. */
-interface Shown {
+/** State of a published entity. */
+interface Published {
   /** Bus, address and PGN. */
   source: string;
   seq: number;
-  heardMs: number;
+  updatedMs: number;
   isDescribed: boolean;
 }
 
 /**
- * Publishes newest values in steps of the caller, and describes them to Home Assistant (retained, once a connection). Of
- * several that tell the same, one is followed until it is silent.
+ * Publishes the newest values whenever the caller asks, and describes them to Home Assistant: retained discovery messages,
+ * once per connection. If several sources send the same value, one of them is used until it is silent.
  */
 export class MqttHomeAssistant {
   readonly #options: MqttHomeAssistantOptions;
   readonly #node: string;
-  readonly #shown = new Map<string, Shown>();
-  #underWay = 0;
+  readonly #published = new Map<string, Published>();
+  #inFlight = 0;
   #connection = 0;
 
   constructor(options: MqttHomeAssistantOptions) {
@@ -55,48 +55,47 @@ export class MqttHomeAssistant {
     this.#node = options.clientId.replace(/[^\w-]/g, "_");
   }
 
-  /** A new connection: everything is described anew, as the broker may have forgotten it. */
-  up(): void {
+  /** A connection was established: everything is described again, as the MQTT broker may have lost it. */
+  connected(): void {
     this.#connection++;
-    this.#underWay = 0;
-    for (const shown of this.#shown.values()) shown.isDescribed = false;
+    this.#inFlight = 0;
+    for (const entity of this.#published.values()) entity.isDescribed = false;
   }
 
-  /** Publishes what is new since the last time; nothing while the connection does not take it. */
-  round(): void {
-    if (this.#underWay > 0) return;
+  /** Publishes values that are new since the last call; nothing while messages of that call are still unwritten. */
+  publish(): void {
+    if (this.#inFlight > 0) return;
     const { broker, clock } = this.#options;
     const nowMs = clock.monoMs();
     for (const { bus, src } of broker.registry) {
       for (const value of broker.values.of(bus, src)) {
         const source = `${bus}/${src}/${value.pgn}`;
         for (const entity of readEntities(value, broker.decoder)) {
-          const shown = this.#follow(entity.key, { source, seq: value.seq, nowMs });
-          if (!shown) continue;
-          if (!shown.isDescribed) this.#describe(entity);
-          shown.isDescribed = true;
+          const published = this.#update(entity.key, { source, seq: value.seq, nowMs });
+          if (!published) continue;
+          if (!published.isDescribed) this.#describe(entity);
+          published.isDescribed = true;
           this.#send(`${this.#options.topicPrefix}/values/${entity.key}`, JSON.stringify(entity.value), false);
         }
       }
     }
   }
 
-  /** Takes note of a value; gives what is shown when this is it and it is new. */
-  #follow(key: string, { source, seq, nowMs }: { source: string; seq: number; nowMs: number }): Shown | undefined {
-    const shown = this.#shown.get(key);
-    if (!shown) {
-      if (this.#shown.size >= MAX_ENTITIES) return undefined;
-      const first = { source, seq, heardMs: nowMs, isDescribed: false };
-      this.#shown.set(key, first);
+  /** Records a value. Returns its entity if the value is new and comes from the source in use. */
+  #update(key: string, { source, seq, nowMs }: { source: string; seq: number; nowMs: number }): Published | undefined {
+    const known = this.#published.get(key);
+    if (!known) {
+      if (this.#published.size >= MAX_ENTITIES) return undefined;
+      const first = { source, seq, updatedMs: nowMs, isDescribed: false };
+      this.#published.set(key, first);
       return first;
     }
-    if (shown.source !== source && nowMs - shown.heardMs < PATIENCE_MS) return undefined;
-    if (shown.seq === seq) return undefined;
-    Object.assign(shown, { source, seq, heardMs: nowMs });
-    return shown;
+    if (known.source !== source && nowMs - known.updatedMs < SOURCE_TIMEOUT_MS) return undefined;
+    if (known.seq === seq) return undefined;
+    return Object.assign(known, { source, seq, updatedMs: nowMs });
   }
 
-  #describe({ key, name, kind, unit, deviceClass }: ReturnType<typeof readEntities>[number]): void {
+  #describe({ key, name, kind, unit, deviceClass }: Entity): void {
     const { topicPrefix, clientId } = this.#options;
     const valueTopic = `${topicPrefix}/values/${key}`;
     const description = {
@@ -118,9 +117,9 @@ export class MqttHomeAssistant {
 
   #send(topic: string, payload: string, retain: boolean): void {
     const connection = this.#connection;
-    this.#underWay++;
+    this.#inFlight++;
     const done = () => {
-      if (connection === this.#connection) this.#underWay--;
+      if (connection === this.#connection) this.#inFlight--;
     };
     this.#options.publish(topic, payload, { qos: 0, retain, done });
   }

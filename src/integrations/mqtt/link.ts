@@ -1,5 +1,7 @@
 import type { IClientOptions, MqttClient, Packet } from "mqtt";
-import { type Clock, errorText, type Logger } from "../../base/mod.ts";
+import { type Clock, errorText, importLate, type Logger } from "../../base/mod.ts";
+
+type MqttPackage = typeof import("./mqtt_package.ts");
 
 /** How messages are delivered: at most once, at least once, exactly once. */
 export type MqttQos = 0 | 1 | 2;
@@ -20,13 +22,13 @@ export interface MqttAccess {
   ca?: string;
   /** Client certificate, PEM; default none. */
   cert?: string;
-  /** Its key, PEM. */
+  /** Key of the client certificate, PEM. */
   key?: string;
   /** Wait between connection attempts, milliseconds. */
   retryMs: number;
-  /** A broker that says nothing for one and a half times as long is given up, seconds. */
+  /** Keep-alive interval, seconds. The connection is closed after one and a half intervals without a packet. */
   keepaliveS: number;
-  /** A broker that does not answer a new connection for so long is given up, milliseconds. */
+  /** Maximum wait for the answer to a connection attempt, milliseconds. */
   connectTimeoutMs: number;
 }
 
@@ -37,27 +39,27 @@ export type MqttLinkState =
   | { kind: "up"; sinceMs: number }
   | { kind: "down"; reason: string };
 
-/** Options of the link. */
+/** Options of {@linkcode MqttLink}. */
 export interface MqttLinkOptions {
   access: MqttAccess;
   /** Topic of the retained status: `online` while connected, else `offline`. */
   statusTopic: string;
   clock: Clock;
   log: Logger;
-  /** The connection is there; what was under way at QoS 1 and 2 has been sent again, and was acknowledged. */
+  /** Called when connected. In-flight messages of QoS 1 and 2 have been sent again and acknowledged by then. */
   up: () => void;
-  /** The connection was lost. */
+  /** Called when the connection was lost. */
   down: () => void;
-  /** A ping was sent. */
+  /** Called when a ping was sent. */
   ping: () => void;
-  /** A ping was answered. */
+  /** Called when a ping was answered. */
   pong: () => void;
 }
 
-/** A connection that lasted so long was a good one: its end is news, even if the reason is known. */
-const SETTLED_MS = 60_000;
+/** The end of a connection that lasted this long is logged even if its reason was logged before. */
+const STABLE_MS = 60_000;
 
-/** The connection to the MQTT broker: made again for ever, and telling each reason why it is not there once. */
+/** The connection to the MQTT broker. Reconnects without limit, and logs each reason for a failure once. */
 export class MqttLink {
   readonly #options: MqttLinkOptions;
   #client: MqttClient | undefined;
@@ -65,11 +67,11 @@ export class MqttLink {
   #stopped = false;
   #connects = 0;
   #acknowledgedMs = 0;
-  /** Reason that the log has been told; nothing when it has been told that we are connected. */
-  #told: string | undefined = "";
-  /** The same, until a connection has lasted. */
-  #known: string | undefined;
-  #fault: string | undefined;
+  /** Reason of the last log line; undefined after the line about an established connection. */
+  #loggedState: string | undefined = "";
+  /** Reason that is not logged again until a connection was stable. */
+  #loggedReason: string | undefined;
+  #error: string | undefined;
 
   constructor(options: MqttLinkOptions) {
     this.#options = options;
@@ -79,7 +81,7 @@ export class MqttLink {
     return this.#state;
   }
 
-  /** True when something published now would be sent at once. */
+  /** True when a message published now would be sent at once. */
   get isUp(): boolean {
     return this.#state.kind === "up" && this.#client?.connected === true;
   }
@@ -89,22 +91,22 @@ export class MqttLink {
     return this.#connects;
   }
 
-  /** When the broker has last acknowledged anything, a connection included; monotonic. */
+  /** When the broker last acknowledged a message or a connection, monotonic milliseconds. */
   get acknowledgedMs(): number {
     return this.#acknowledgedMs;
   }
 
-  /** Loads the client and begins to connect; does not wait for the broker. Never rejects. */
+  /** Loads the client library and begins to connect; does not wait for the broker. Never rejects. */
   async start(): Promise<void> {
     this.#state = { kind: "connecting" };
     try {
       await this.#open();
     } catch (error) {
-      this.#failed(wordsOf(error));
+      this.#failed(reasonOf(error));
     }
   }
 
-  /** Sends a message. `done` is called when it is acknowledged, or written at QoS 0; never when it is lost at QoS 0. */
+  /** Sends a message. `done` is called when it is acknowledged, at QoS 0 when it is written; not if it is lost at QoS 0. */
   publish(
     topic: string,
     payload: string,
@@ -117,26 +119,25 @@ export class MqttLink {
     this.#client?.publish(topic, payload, { qos, retain }, done);
   }
 
-  /** Sends a ping to the broker. */
   sendPing(): void {
     this.#client?.sendPing();
   }
 
-  /** Gives the connection up for a reason, if there is one; another one follows. */
-  renew(reason: string): void {
+  /** Closes an open connection with this reason; the link connects again. */
+  reconnect(reason: string): void {
     if (!this.#client?.connected) return;
-    this.#fault = reason;
+    this.#error = reason;
     this.#client.stream.destroy();
   }
 
-  /** Says goodbye and disconnects; after `patienceMs` without it. The broker's last will says it then. */
-  async stop(patienceMs: number): Promise<void> {
+  /** Publishes the status `offline` and disconnects, within `timeoutMs`. If that is too short, the last will says it. */
+  async stop(timeoutMs: number): Promise<void> {
     this.#stopped = true;
     const client = this.#client;
     if (!client) return;
-    const { promise: patience, resolve: giveUp } = Promise.withResolvers<void>();
-    const timer = setTimeout(giveUp, patienceMs);
-    const { promise: gone, resolve: ended } = Promise.withResolvers<void>();
+    const { promise: timeout, resolve: giveUp } = Promise.withResolvers<void>();
+    const timer = setTimeout(giveUp, timeoutMs);
+    const { promise: disconnected, resolve: ended } = Promise.withResolvers<void>();
     if (this.isUp) {
       this.publish(this.#options.statusTopic, "offline", {
         qos: 1,
@@ -146,7 +147,7 @@ export class MqttLink {
     } else {
       client.end(true, {}, () => ended());
     }
-    await Promise.race([gone, patience]);
+    await Promise.race([disconnected, timeout]);
     clearTimeout(timer);
     this.#state = { kind: "idle" };
     client.end(true);
@@ -154,13 +155,13 @@ export class MqttLink {
   }
 
   async #open(): Promise<void> {
-    const { connect } = await import("mqtt");
+    const { connect } = await importLate<MqttPackage>(new URL("./mqtt_package.ts", import.meta.url));
     if (this.#stopped) return;
     const { access, clock, ping, pong } = this.#options;
     const client = connect(urlForClient(access.url), clientOptions(this.#options));
     this.#client = client;
     client.on("connect", () => this.#connected());
-    client.on("error", (error) => this.#fault = wordsOf(error));
+    client.on("error", (error) => this.#error = reasonOf(error));
     client.on("close", () => this.#closed());
     client.on("packetsend", ({ cmd }: Packet) => cmd === "pingreq" && ping());
     client.on("packetreceive", ({ cmd }: Packet) => {
@@ -172,10 +173,10 @@ export class MqttLink {
   #connected(): void {
     const { clock, log, access, statusTopic, up } = this.#options;
     this.#connects++;
-    this.#fault = undefined;
+    this.#error = undefined;
     this.#state = { kind: "up", sinceMs: clock.monoMs() };
-    if (this.#told !== undefined) log.info("connected to the MQTT broker", { broker: access.url });
-    this.#told = undefined;
+    if (this.#loggedState !== undefined) log.info("connected to the MQTT broker", { broker: access.url });
+    this.#loggedState = undefined;
     this.publish(statusTopic, "online", { qos: 1, retain: true });
     up();
   }
@@ -183,21 +184,21 @@ export class MqttLink {
   #closed(): void {
     const { clock, down } = this.#options;
     const state = this.#state;
-    if (state.kind === "up" && clock.monoMs() - state.sinceMs > SETTLED_MS) this.#known = undefined;
-    this.#failed(this.#fault ?? "the connection was closed");
-    this.#fault = undefined;
+    if (state.kind === "up" && clock.monoMs() - state.sinceMs > STABLE_MS) this.#loggedReason = undefined;
+    this.#failed(this.#error ?? "the connection was closed");
+    this.#error = undefined;
     if (state.kind === "up") down();
   }
 
   #failed(reason: string): void {
     this.#state = { kind: "down", reason };
-    if (this.#stopped || reason === this.#known) return;
-    this.#known = this.#told = reason;
+    if (this.#stopped || reason === this.#loggedReason) return;
+    this.#loggedReason = this.#loggedState = reason;
     this.#options.log.warn("not connected to the MQTT broker", { broker: this.#options.access.url, reason });
   }
 }
 
-/** The client knows other words for the same, but does not take them with a certificate. */
+/** The client library accepts `tcp:` and `ssl:`, but not together with a certificate. */
 function urlForClient(url: string): string {
   return url.replace(/^tcp:/, "mqtt:").replace(/^ssl:/, "mqtts:");
 }
@@ -206,7 +207,7 @@ function clientOptions({ access, statusTopic }: MqttLinkOptions): IClientOptions
   const { clientId, qos, username, password, ca, cert, key, retryMs, keepaliveS, connectTimeoutMs } = access;
   return {
     clientId,
-    // Only a session that outlives the connection can tell what was sent twice.
+    // Exactly-once delivery (QoS 2) needs a session that survives the connection.
     clean: qos < 2,
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
@@ -223,8 +224,8 @@ function clientOptions({ access, statusTopic }: MqttLinkOptions): IClientOptions
   };
 }
 
-/** Why there is no connection: if several addresses failed, the reason of the first. */
-function wordsOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return wordsOf(error.errors[0]);
+/** Text of an error; if several addresses failed, that of the first. */
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
   return errorText(error);
 }

@@ -6,12 +6,11 @@ import { manufacturerCode } from "../../pgn/mod.ts";
 import { followDevices } from "../../stream/mod.ts";
 import { MqttHomeAssistant } from "./home_assistant.ts";
 import { type MqttAccess, MqttLink } from "./link.ts";
-import { type MqttItem, type MqttMessages, MqttQueue } from "./queue.ts";
-import { MqttUnconfirmed, oneFrame } from "./unconfirmed.ts";
+import { type MqttItem, type MqttMessages, MqttQueue, MqttUnconfirmed, oneFrame } from "./queue.ts";
 
-/** Settings of the MQTT bridge. */
+/** Settings of {@linkcode MqttBridge}. */
 export interface MqttSettings extends Omit<MqttAccess, "keepaliveS" | "connectTimeoutMs"> {
-  /** First level of all topics; may have several. */
+  /** Prefix of all topics; may consist of several levels. */
   topicPrefix: string;
   /** Maximum queued frames, a power of two. */
   bufferFrames: number;
@@ -19,7 +18,7 @@ export interface MqttSettings extends Omit<MqttAccess, "keepaliveS" | "connectTi
   filter: Filter;
   /** Adds `decoded` to each frame. */
   decode: boolean;
-  /** Publishes each frame to `{prefix}/pgn/{pgn}/{src}`, too. */
+  /** Also publishes each frame to `{prefix}/pgn/{pgn}/{src}`. */
   pgnTopics: boolean;
   /** Publishes values and discovery messages for Home Assistant. */
   homeAssistant: boolean;
@@ -27,7 +26,7 @@ export interface MqttSettings extends Omit<MqttAccess, "keepaliveS" | "connectTi
   keepaliveS?: number;
   /** See {@linkcode MqttAccess}; default 10 000. */
   connectTimeoutMs?: number;
-  /** A broker that acknowledges nothing for so long is connected to anew, milliseconds; default 30 000. */
+  /** Reconnects after this time without an acknowledgement, milliseconds; default 30 000. */
   ackTimeoutMs?: number;
 }
 
@@ -42,9 +41,9 @@ export interface MqttBridgeOptions {
 
 /** Totals of the bridge since the start. */
 export interface MqttCounters {
-  /** Frames that the MQTT broker has acknowledged; at QoS 0: that have left. */
+  /** Frames that the MQTT broker has acknowledged; at QoS 0: that were written. */
   published: number;
-  /** Frames that it did not get, or not for certain. */
+  /** Frames that it did not receive, or not for certain. */
   dropped: number;
   /** Connections since the start. */
   connects: number;
@@ -52,29 +51,30 @@ export interface MqttCounters {
 
 /** Maximum unacknowledged messages. */
 export const WINDOW_MESSAGES = 16;
-/** Frames wait this long for company. */
-const TICK_MS = 4;
-/** How often unacknowledged messages are confirmed, and values published for Home Assistant. */
-const ROUND_MS = 1000;
+/** Frames are collected for this time before they are sent. */
+const BATCH_MS = 4;
+/** Interval of timeout checks, pings and values for Home Assistant. */
+const HOUSEKEEPING_MS = 1000;
 const KEEPALIVE_S = 15;
 const CONNECT_TIMEOUT_MS = 10_000;
 export const ACK_TIMEOUT_MS = 30_000;
-/** At a stop: what waits may still leave for so long, */
-const LAST_FRAMES_MS = 1500;
-/** and then the goodbye. */
-const GOODBYE_MS = 500;
+/** At a stop: time for the queued frames … */
+const DRAIN_MS = 1500;
+/** … and then for the status `offline`. */
+const DISCONNECT_MS = 500;
 
-/** A frame being sent. */
+/** A frame or a notice being sent. */
 interface Delivery {
   readonly item: MqttItem;
-  /** Messages of it that are not acknowledged yet. */
+  /** Number of its messages that are not acknowledged yet. */
   left: number;
   failed: boolean;
 }
 
 /**
- * Publishes frames to an MQTT broker: one message a frame on `{prefix}/frames`, its JSON as payload. Never holds up
- * anybody: what the broker does not take in time is dropped, counted, and told on `{prefix}/dropped` before the next frame.
+ * Publishes frames to an MQTT broker: one message per frame on `{prefix}/frames`, with the frame's JSON as payload. Never
+ * blocks the bus: frames that the MQTT broker does not accept in time are dropped, counted, and reported on
+ * `{prefix}/dropped` before the next frame.
  */
 export class MqttBridge {
   readonly #settings: MqttSettings;
@@ -89,15 +89,16 @@ export class MqttBridge {
   readonly #text: (seq: number) => string | undefined;
   readonly #stored = newStoredFrame();
   readonly #closeFilter: () => void;
-  #underWay = new Set<Delivery>();
+  #inFlight = new Set<Delivery>();
+  /** Messages in flight. */
   #messages = 0;
   #published = 0;
-  /** Since when something is under way. */
+  /** Since when messages are in flight, monotonic. */
   #busySinceMs = 0;
-  #pumping = false;
-  #tick: ReturnType<typeof setTimeout> | undefined;
-  #rounds: ReturnType<typeof setInterval> | undefined;
-  #idle: (() => void) | undefined;
+  #isSending = false;
+  #batchTimer: ReturnType<typeof setTimeout> | undefined;
+  #housekeeping: ReturnType<typeof setInterval> | undefined;
+  #drained: (() => void) | undefined;
 
   constructor({ settings, broker, clock, stall, log }: MqttBridgeOptions) {
     this.#settings = settings;
@@ -115,7 +116,7 @@ export class MqttBridge {
       accept,
       read: (seq) => this.#messagesOf(seq),
       wake: () => this.#wake(),
-      beforeClear: () => this.#pump(),
+      beforeClear: () => this.#sendQueued(),
     });
     const access = { keepaliveS: KEEPALIVE_S, connectTimeoutMs: CONNECT_TIMEOUT_MS, ...settings };
     this.#link = new MqttLink({
@@ -153,23 +154,23 @@ export class MqttBridge {
   }
 
   /**
-   * Begins to connect; does not wait for the MQTT broker. Never rejects. Loading the client holds the event loop for a
-   * tenth of a second: await it before frames come.
+   * Begins to connect; does not wait for the MQTT broker. Never rejects. Loading the client library blocks the event loop
+   * for a tenth of a second: await `start` before frames arrive.
    */
   async start(): Promise<void> {
-    this.#rounds = setInterval(() => this.#stall.run("mqtt", () => this.#round()), ROUND_MS);
+    this.#housekeeping = setInterval(() => this.#stall.run("mqtt", () => this.#keepHouse()), HOUSEKEEPING_MS);
     await this.#link.start();
   }
 
-  /** Lets what waits leave, says goodbye and disconnects: within two seconds, whatever the broker does. */
+  /** Sends queued frames and disconnects. Takes at most two seconds. */
   async stop(): Promise<void> {
     this.#queue.close();
     await this.#drain();
-    clearInterval(this.#rounds);
-    clearTimeout(this.#tick);
+    clearInterval(this.#housekeeping);
+    clearTimeout(this.#batchTimer);
     this.#closeFilter();
-    await this.#link.stop(GOODBYE_MS);
-    const frames = this.#queue.waiting + [...this.#underWay].filter(({ item }) => item.kind === "frame").length;
+    await this.#link.stop(DISCONNECT_MS);
+    const frames = this.#queue.waiting + [...this.#inFlight].filter(({ item }) => item.kind === "frame").length;
     if (frames > 0) this.#log.warn("frames were not published to the MQTT broker before the stop", { frames });
   }
 
@@ -179,64 +180,64 @@ export class MqttBridge {
 
   async #drain(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#idle = resolve;
-    const timer = setTimeout(resolve, LAST_FRAMES_MS);
-    this.#pump();
-    this.#tellIdle();
+    this.#drained = resolve;
+    const timer = setTimeout(resolve, DRAIN_MS);
+    this.#sendQueued();
+    this.#checkDrained();
     await promise;
     clearTimeout(timer);
   }
 
-  #tellIdle(): void {
-    if (!this.#link.isUp || (this.#queue.waiting === 0 && this.#messages === 0)) this.#idle?.();
+  #checkDrained(): void {
+    if (!this.#link.isUp || (this.#queue.waiting === 0 && this.#messages === 0)) this.#drained?.();
   }
 
   #wake(): void {
     if (!this.#link.isUp) return;
-    this.#tick ??= setTimeout(() => {
-      this.#tick = undefined;
-      this.#stall.run("mqtt", () => this.#pump());
-    }, TICK_MS);
+    this.#batchTimer ??= setTimeout(() => {
+      this.#batchTimer = undefined;
+      this.#stall.run("mqtt", () => this.#sendQueued());
+    }, BATCH_MS);
   }
 
   #up(): void {
-    this.#homeAssistant?.up();
-    this.#pump();
+    this.#homeAssistant?.connected();
+    this.#sendQueued();
   }
 
   #down(): void {
-    // At QoS 1 and 2 the client sends again what is under way, and acknowledgements follow.
+    // At QoS 1 and 2 the client library sends in-flight messages again, and acknowledgements follow.
     if (this.#settings.qos === 0) {
-      this.#underWay.clear();
+      this.#inFlight.clear();
       this.#messages = 0;
       const { frames, notices } = this.#unconfirmed.take();
-      if (frames) this.#queue.lose(frames);
-      if (notices) this.#queue.tell(notices);
+      if (frames) this.#queue.addLost(frames);
+      if (notices) this.#queue.report(notices);
     }
-    this.#tellIdle();
+    this.#checkDrained();
   }
 
-  #round(): void {
+  #keepHouse(): void {
     const { ackTimeoutMs = ACK_TIMEOUT_MS } = this.#settings;
-    const waitsMs = this.#clock.monoMs() - Math.max(this.#busySinceMs, this.#link.acknowledgedMs);
-    if (this.#messages > 0 && waitsMs > ackTimeoutMs) this.#link.renew("the broker acknowledges nothing");
+    const waitedMs = this.#clock.monoMs() - Math.max(this.#busySinceMs, this.#link.acknowledgedMs);
+    if (this.#messages > 0 && waitedMs > ackTimeoutMs) this.#link.reconnect("the broker acknowledges nothing");
     if (!this.#link.isUp) return;
-    if (this.#unconfirmed.wantsPing) this.#link.sendPing();
-    this.#homeAssistant?.round();
-    this.#pump();
+    if (this.#unconfirmed.needsPing) this.#link.sendPing();
+    this.#homeAssistant?.publish();
+    this.#sendQueued();
   }
 
-  /** Publishes what waits, as far as the window is open. */
-  #pump(): void {
-    if (this.#pumping) return;
-    this.#pumping = true;
+  /** Sends queued frames until the window is full. */
+  #sendQueued(): void {
+    if (this.#isSending) return;
+    this.#isSending = true;
     const messagesOfFrame = this.#settings.pgnTopics ? 2 : 1;
     while (this.#link.isUp && this.#messages + messagesOfFrame <= WINDOW_MESSAGES) {
       const item = this.#queue.next();
       if (!item) break;
       this.#send(item);
     }
-    this.#pumping = false;
+    this.#isSending = false;
   }
 
   #messagesOf(seq: number): MqttMessages | undefined {
@@ -251,7 +252,7 @@ export class MqttBridge {
     const messages = item.kind === "frame" ? item.messages : { [this.#topic("dropped")]: JSON.stringify(item.dropped) };
     const topics = Object.entries(messages);
     const delivery: Delivery = { item, left: topics.length, failed: false };
-    this.#underWay.add(delivery);
+    this.#inFlight.add(delivery);
     if (this.#messages === 0) this.#busySinceMs = this.#clock.monoMs();
     this.#messages += topics.length;
     if (this.#settings.qos === 0) this.#unconfirmed.sent(item);
@@ -261,23 +262,23 @@ export class MqttBridge {
   }
 
   #delivered(delivery: Delivery, failed: boolean): void {
-    // Forgotten: the connection that it was sent on is gone.
-    if (!this.#underWay.has(delivery)) return;
+    // Counted as lost already: its connection was closed.
+    if (!this.#inFlight.has(delivery)) return;
     this.#messages--;
     delivery.failed ||= failed;
     if (--delivery.left === 0) {
-      this.#underWay.delete(delivery);
-      this.#settle(delivery);
+      this.#inFlight.delete(delivery);
+      this.#finish(delivery);
     }
-    this.#pump();
-    this.#tellIdle();
+    this.#sendQueued();
+    this.#checkDrained();
   }
 
-  #settle({ item, failed }: Delivery): void {
+  #finish({ item, failed }: Delivery): void {
     if (!failed && item.kind === "frame") this.#published++;
-    // What fails at QoS 0 was lost with its connection, and is counted there.
+    // Failures at QoS 0 are counted when the connection closes.
     if (!failed || this.#settings.qos === 0) return;
-    if (item.kind === "frame") this.#queue.lose(oneFrame(item.seq));
-    else this.#queue.tell(item.dropped);
+    if (item.kind === "frame") this.#queue.addLost(oneFrame(item.seq));
+    else this.#queue.report(item.dropped);
   }
 }

@@ -3,41 +3,41 @@ import { type Accept, type Broker, type DroppedFrames, extendDropped, type Subsc
 /** Payloads by topic. */
 export type MqttMessages = Readonly<Record<string, string>>;
 
-/** What is to be published next. */
+/** An element of the queue: a frame, or a notice of dropped frames. */
 export type MqttItem =
   | { kind: "frame"; seq: number; messages: MqttMessages }
   | { kind: "dropped"; dropped: DroppedFrames };
 
-/** Drops that are told when so many frames have been taken. */
+/** Dropped frames, and the number of frames removed from the queue before they are reported. */
 interface Gap {
   after: number;
   dropped: DroppedFrames;
 }
 
-/** How a queue is made. */
+/** Options of {@linkcode MqttQueue}. */
 export interface MqttQueueOptions {
-  /** Most frames that may wait, a power of two. */
+  /** Maximum number of queued frames, a power of two. */
   capacity: number;
   accept: Accept;
-  /** What is published of a frame; nothing when the ring has let it go. */
+  /** Messages of a frame; undefined when the ring no longer has it. */
   read: (seq: number) => MqttMessages | undefined;
-  /** Called when a frame waits and none did before. */
+  /** Called when the queue was empty and has a frame now. */
   wake: () => void;
-  /** Called before the ring forgets all frames. */
+  /** Called before the ring is cleared. */
   beforeClear: () => void;
 }
 
-/** Frames on their way to the MQTT broker, and between them what was dropped: in the order in which it happened. */
+/** Frames to be published, and notices of dropped frames, in the order in which they occurred. */
 export class MqttQueue {
   readonly #broker: Broker;
   readonly #subscription: Subscription;
   readonly #read: MqttQueueOptions["read"];
-  /** At most one for each place of the queue. */
+  /** At most one per queued frame. */
   readonly #gaps: Gap[] = [];
-  /** Lost after it was taken: older than whatever waits. */
-  #lost: DroppedFrames | undefined;
-  /** A frame that was read when it showed that others before it are gone. */
-  #held: MqttItem | undefined;
+  /** To be reported next: frames lost after they were removed from the queue, older than any queued frame. */
+  #unreported: DroppedFrames | undefined;
+  /** A frame that was read, and comes after the notice in `#unreported`. */
+  #nextItem: MqttItem | undefined;
   #taken = 0;
   #dropped = 0;
 
@@ -46,54 +46,54 @@ export class MqttQueue {
     this.#read = options.read;
     const beforeClear = () => {
       options.beforeClear();
-      this.#giveUp();
+      this.#dropAll();
     };
     this.#subscription = broker.subscribe({ ...options, beforeClear });
   }
 
-  /** Frames that wait. */
+  /** Number of queued frames. */
   get waiting(): number {
-    return this.#subscription.waiting + (this.#held ? 1 : 0);
+    return this.#subscription.waiting + (this.#nextItem ? 1 : 0);
   }
 
-  /** Frames ever dropped: there was no room, or they were lost on their way. */
+  /** Frames dropped since the start: the queue was full, or delivery failed. */
   get dropped(): number {
     return this.#subscription.droppedTotal + this.#dropped;
   }
 
-  /** Takes what is next; nothing when nothing waits. */
+  /** Removes and returns the next item; undefined when the queue is empty. */
   next(): MqttItem | undefined {
-    this.#noteGap();
-    this.#held ??= this.#nextFrame();
-    const dropped = this.#lost;
-    this.#lost = undefined;
+    this.#recordGap();
+    this.#nextItem ??= this.#nextFrame();
+    const dropped = this.#unreported;
+    this.#unreported = undefined;
     if (dropped) return { kind: "dropped", dropped };
-    const item = this.#held;
-    this.#held = undefined;
+    const item = this.#nextItem;
+    this.#nextItem = undefined;
     return item;
   }
 
-  /** Counts and tells frames that were taken and did not arrive. */
-  lose(lost: DroppedFrames): void {
+  /** Counts and reports frames that were removed from the queue and not delivered. */
+  addLost(lost: DroppedFrames): void {
     this.#dropped += lost.count;
-    this.tell(lost);
+    this.report(lost);
   }
 
-  /** Tells once more of what is counted already: the first telling did not arrive. */
-  tell(dropped: DroppedFrames): void {
-    this.#lost = extendDropped(this.#lost, dropped);
+  /** Reports drops that are counted already, for example because the first notice was not delivered. */
+  report(dropped: DroppedFrames): void {
+    this.#unreported = extendDropped(this.#unreported, dropped);
   }
 
-  /** Takes no more frames; what waits can still be taken. */
+  /** Accepts no more frames; queued ones can still be removed. */
   close(): void {
     this.#broker.unsubscribe(this.#subscription);
   }
 
   /**
-   * Only a full queue drops, and nobody else takes from it: whatever was dropped since the last look comes after all
-   * that waits now.
+   * Only a full queue drops frames, and only this class removes frames from it: drops since the last call come after all
+   * frames that are queued now.
    */
-  #noteGap(): void {
+  #recordGap(): void {
     const dropped = this.#subscription.takeDropped();
     if (!dropped) return;
     const after = this.#taken + this.#subscription.waiting;
@@ -102,32 +102,83 @@ export class MqttQueue {
     else this.#gaps.push({ after, dropped });
   }
 
-  /** Drops all that waits. */
-  #giveUp(): void {
-    this.#noteGap();
-    for (const { dropped } of this.#gaps.splice(0)) this.tell(dropped);
-    this.#subscription.drain((seq) => this.lose({ from_seq: seq, to_seq: seq, count: 1 }));
+  /** Drops all queued frames. */
+  #dropAll(): void {
+    this.#recordGap();
+    for (const { dropped } of this.#gaps.splice(0)) this.report(dropped);
+    this.#subscription.drain((seq) => this.addLost(oneFrame(seq)));
   }
 
-  /** The next frame that can still be read. What is dropped before it is told before it. */
+  /** The next frame that can still be read. Frames dropped before it are reported before it. */
   #nextFrame(): MqttItem | undefined {
     for (;;) {
-      this.#tellDue();
+      const [gap] = this.#gaps;
+      if (gap && gap.after <= this.#taken) {
+        this.#gaps.shift();
+        this.report(gap.dropped);
+      }
       let seq: number | undefined;
       this.#subscription.drain((next) => seq = next, 1);
       if (seq === undefined) return undefined;
       this.#taken++;
       const messages = this.#read(seq);
       if (messages) return { kind: "frame", seq, messages };
-      this.lose({ from_seq: seq, to_seq: seq, count: 1 });
+      this.addLost(oneFrame(seq));
     }
   }
+}
 
-  /** Tells of the drops that come before the next frame that waits. */
-  #tellDue(): void {
-    const [first] = this.#gaps;
-    if (!first || first.after > this.#taken) return;
-    this.#gaps.shift();
-    this.tell(first.dropped);
+/** One frame as a range. */
+export function oneFrame(seq: number): DroppedFrames {
+  return { from_seq: seq, to_seq: seq, count: 1 };
+}
+
+/** Frames and notices whose delivery a lost connection leaves uncertain. */
+export interface Unconfirmed {
+  frames: DroppedFrames | undefined;
+  /** Drops that earlier notices reported. */
+  notices: DroppedFrames | undefined;
+}
+
+/**
+ * Messages of QoS 0 that the MQTT broker may not have read. They are not acknowledged, but a broker answers in order: it
+ * has read what was sent before a ping when it answers the ping. Bounded: two ranges per unanswered ping.
+ */
+export class MqttUnconfirmed {
+  #sent: Unconfirmed = { frames: undefined, notices: undefined };
+  #pinged: Unconfirmed[] = [];
+
+  /** True when a ping would confirm messages, and none is unanswered. */
+  get needsPing(): boolean {
+    return this.#pinged.length === 0 && (this.#sent.frames ?? this.#sent.notices) !== undefined;
+  }
+
+  /** An item was sent. */
+  sent(item: MqttItem): void {
+    if (item.kind === "dropped") this.#sent.notices = extendDropped(this.#sent.notices, item.dropped);
+    else this.#sent.frames = extendDropped(this.#sent.frames, oneFrame(item.seq));
+  }
+
+  /** A ping was sent. */
+  ping(): void {
+    this.#pinged.push(this.#sent);
+    this.#sent = { frames: undefined, notices: undefined };
+  }
+
+  /** The oldest ping was answered. */
+  pong(): void {
+    this.#pinged.shift();
+  }
+
+  /** The connection was lost: returns and forgets everything unconfirmed. */
+  take(): Unconfirmed {
+    const all: Unconfirmed = { frames: undefined, notices: undefined };
+    for (const { frames, notices } of [...this.#pinged, this.#sent]) {
+      if (frames) all.frames = extendDropped(all.frames, frames);
+      if (notices) all.notices = extendDropped(all.notices, notices);
+    }
+    this.#pinged = [];
+    this.#sent = { frames: undefined, notices: undefined };
+    return all;
   }
 }

@@ -6,35 +6,35 @@ export interface SystemdOptions {
   /** See {@linkcode readNotifySettings}. */
   settings: NotifySettings;
   /**
-   * Whether the server still works; asked before each sign of life. One that does not answer is one that does not work.
-   * See {@linkcode growing}.
+   * Returns whether the server still works; called before each watchdog message. No message is sent while a call has not
+   * returned. See {@linkcode growing}.
    */
   probe: () => boolean | Promise<boolean>;
-  /** Told when systemd cannot be told, and when the server does not work. */
+  /** Receives failed notifications, and failed probes. */
   log: Logger;
 }
 
-/** The program that speaks to the manager; it comes with systemd. Deno has no datagram sockets in the file system. */
+/** Program of systemd that sends notifications: Deno does not support Unix datagram sockets. */
 const PROGRAM = "systemd-notify";
 
 /**
- * Tells systemd how the server does (sd_notify(3)). Messages are sent one after the other; one that cannot be sent is
- * logged once and never fatal.
+ * Notifies systemd of the server's state (sd_notify(3)). Messages are sent one at a time. Failures are not fatal and are
+ * logged once.
  *
- * The unit needs `NotifyAccess=all`, since a program of ours sends the messages.
+ * The unit needs `NotifyAccess=all`, since a child process sends the messages.
  */
 export class SystemdNotifier {
   readonly #options: SystemdOptions;
   #sending: Promise<void> = Promise.resolve();
   #watchdog: Watchdog | undefined;
-  #isTold = false;
+  #isFailureLogged = false;
 
   /** Sends nothing until `ready` is called. */
   constructor(options: SystemdOptions) {
     this.#options = options;
   }
 
-  /** The server listens. Signs of life begin, where the manager wants them. */
+  /** Reports that the server listens. Starts the watchdog if the unit has one. */
   async ready(status: string): Promise<void> {
     const { settings: { watchdogMs }, probe, log } = this.#options;
     await this.#send("READY=1", statusLine(status));
@@ -43,57 +43,57 @@ export class SystemdNotifier {
     this.#watchdog = new Watchdog({ intervalMs: watchdogMs / 2, probe, ping, log });
   }
 
-  /** What the server does, for `systemctl status`. */
+  /** Sets the text shown by `systemctl status`. */
   status(status: string): Promise<void> {
     return this.#send(statusLine(status));
   }
 
-  /** Settings are being read again; call `ready` afterwards. */
+  /** Reports that settings are being reloaded; call `ready` afterwards. */
   reloading(): Promise<void> {
     return this.#send("RELOADING=1", ...monotonicLine());
   }
 
-  /** The server begins to stop. Signs of life end: the manager's time for stopping counts from now. */
+  /** Reports that the server is stopping, and stops the watchdog: from now on the unit's stop timeout applies. */
   stopping(): Promise<void> {
     this.#watchdog?.stop();
     this.#watchdog = undefined;
     return this.#send("STOPPING=1", statusLine("stopping"));
   }
 
-  #send(...words: string[]): Promise<void> {
-    return this.#sending = this.#sending.then(() => this.#run(words));
+  #send(...lines: string[]): Promise<void> {
+    return this.#sending = this.#sending.then(() => this.#run(lines));
   }
 
-  async #run(words: string[]): Promise<void> {
+  async #run(lines: string[]): Promise<void> {
     const { settings: { socket }, log } = this.#options;
     try {
       const env = { NOTIFY_SOCKET: socket };
-      const settings = { args: words, env, stdin: "null", stdout: "null", stderr: "piped" } as const;
+      const settings = { args: lines, env, stdin: "null", stdout: "null", stderr: "piped" } as const;
       const { success, stderr } = await new Deno.Command(PROGRAM, settings).output();
       if (!success) throw new Error(new TextDecoder().decode(stderr).trim());
     } catch (error) {
-      if (this.#isTold) return;
-      this.#isTold = true;
-      log.warn("cannot tell systemd", { message: words.join(" "), reason: errorText(error) });
+      if (this.#isFailureLogged) return;
+      this.#isFailureLogged = true;
+      log.warn("systemd notification failed", { message: lines.join(" "), reason: errorText(error) });
     }
   }
 }
 
-/** One line: a line break would begin another message. */
+/** A line break would begin another message. */
 function statusLine(status: string): string {
   return `STATUS=${status.replace(/\s+/g, " ")}`;
 }
 
 /**
- * The machine's monotonic clock, for managers that want it. Deno's begins with the process; this one counts sleep, too,
- * which systemd's does not, which does no harm: it only must not lie before the manager's request.
+ * The machine's monotonic time, which newer versions of systemd require. Deno's clock starts with the process. The uptime
+ * includes suspended time, unlike systemd's clock; that is harmless, as the value must only not precede the request.
  */
 function monotonicLine(): string[] {
   try {
     // Whole seconds, which Linux rounds up.
     return [`MONOTONIC_USEC=${Deno.osUptime() * 1e6}`];
   } catch {
-    // Without that permission. A manager that needs the line says so.
+    // No permission. A systemd that requires the line reports it.
     return [];
   }
 }

@@ -11,32 +11,32 @@ export interface NotifySettings {
 /** Options of {@linkcode Watchdog}. */
 export interface WatchdogOptions {
   intervalMs: number;
-  /** Whether the server still works. */
+  /** Returns whether the server still works. */
   probe: () => boolean | Promise<boolean>;
   ping: () => Promise<void>;
   log: Logger;
 }
 
 /**
- * Reads what systemd has put into the environment of a service (sd_notify(3), sd_watchdog_enabled(3)).
+ * Reads systemd's variables from the environment of a service (sd_notify(3), sd_watchdog_enabled(3)).
  *
- * @param environment at least `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID` of those that are set
- * @param pids the process, and its parent: with tracing on, the server is the child of the one that systemd watches
- * @returns nothing when no systemd has started us
+ * @param environment `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`, if set
+ * @param pids the process and its parent: with tracing on, the server is the child of the process that systemd watches
+ * @returns undefined when the process was not started by systemd
  */
 export function readNotifySettings(
   environment: Readonly<Record<string, string | undefined>>,
   pids: readonly number[],
 ): NotifySettings | undefined {
   const { NOTIFY_SOCKET: socket, WATCHDOG_USEC: micros, WATCHDOG_PID: watched } = environment;
-  // Other kinds of sockets (vsock:, for virtual machines) are the manager's own.
+  // `vsock:` sockets are for virtual machines, not for services.
   if (socket === undefined || !/^[/@]./.test(socket)) return undefined;
   const isOurs = watched === undefined || pids.includes(Number(watched));
   const watchdogMs = Number(micros) / 1000;
   return { socket, watchdogMs: isOurs && Number.isFinite(watchdogMs) && watchdogMs > 0 ? watchdogMs : undefined };
 }
 
-/** A probe that wants a count to grow: something is done, not just asked, since the last time. */
+/** A probe that returns whether a counter has grown since the last call. */
 export function growing(count: () => number): () => boolean {
   let last: number | undefined;
   return () => {
@@ -47,12 +47,12 @@ export function growing(count: () => number): () => boolean {
   };
 }
 
-/** Gives a sign of life in each interval in which the server works, and none otherwise: it must never lie. */
+/** Calls `ping` in each interval in which the probe succeeds, and not otherwise. */
 export class Watchdog {
   readonly #options: WatchdogOptions;
   readonly #timer: ReturnType<typeof setInterval>;
-  #state: "waiting" | "asking" | "stopped" = "waiting";
-  #isSilent = false;
+  #state: "waiting" | "probing" | "stopped" = "waiting";
+  #isFailureLogged = false;
 
   /** Starts the watchdog. */
   constructor(options: WatchdogOptions) {
@@ -60,19 +60,19 @@ export class Watchdog {
     this.#timer = setInterval(() => void this.tick(), options.intervalMs);
   }
 
-  /** What an interval brings; done by the timer. */
+  /** Called by the timer once per interval. */
   async tick(): Promise<void> {
     if (this.#state === "stopped") return;
-    if (this.#state === "asking") return this.#tell("it does not answer");
-    this.#state = "asking";
-    const problem = await this.#ask();
-    // It may have been stopped while it asked.
-    if (this.#state !== "asking") return;
+    if (this.#state === "probing") return this.#logFailure("the probe does not return");
+    this.#state = "probing";
+    const problem = await this.#probe();
+    // May have been stopped during the probe.
+    if (this.#state !== "probing") return;
     if (problem === undefined) {
       await this.#options.ping();
-      this.#isSilent = false;
-    } else this.#tell(problem);
-    if (this.#state === "asking") this.#state = "waiting";
+      this.#isFailureLogged = false;
+    } else this.#logFailure(problem);
+    if (this.#state === "probing") this.#state = "waiting";
   }
 
   stop(): void {
@@ -80,17 +80,17 @@ export class Watchdog {
     clearInterval(this.#timer);
   }
 
-  async #ask(): Promise<string | undefined> {
+  async #probe(): Promise<string | undefined> {
     try {
-      return await this.#options.probe() ? undefined : "nothing is done";
+      return await this.#options.probe() ? undefined : "no progress";
     } catch (error) {
       return errorText(error);
     }
   }
 
-  #tell(reason: string): void {
-    if (this.#isSilent) return;
-    this.#isSilent = true;
-    this.#options.log.error("the server does not work: no sign of life for systemd", { reason });
+  #logFailure(reason: string): void {
+    if (this.#isFailureLogged) return;
+    this.#isFailureLogged = true;
+    this.#options.log.error("the server does not work: no watchdog message for systemd", { reason });
   }
 }

@@ -16,7 +16,7 @@ import { checkEntries, readTable } from "./device_table.ts";
 import { BlockError } from "../errors.ts";
 import type { BlockDevice, BlockMetadata } from "../types.ts";
 
-/** Where the frames of a block lie, and what the first of them is. */
+/** The frame region of a block. */
 interface FrameRegion {
   bytes: Uint8Array;
   start: number;
@@ -26,19 +26,25 @@ interface FrameRegion {
   baseSeq: number | undefined;
 }
 
-/** Goes through the frames of a block. */
+/** The device table of a block: its bytes, and the offset after its counted entries. */
+interface TableRegion {
+  bytes: Uint8Array;
+  entriesEnd: number;
+}
+
+/** Iterates over the frames of a block. */
 export class BlockCursor {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
   readonly #end: number;
   readonly #count: number;
-  /** Of the first frame, less its index; 0 and a step of 0 where numbers are not known. */
+  /** Sequence number of frame 0; without sequence numbers both this and the step are 0. */
   readonly #baseSeq: number;
   readonly #seqStep: number;
   #at: number;
   #index = 0;
   #timeUs: number;
-  /** Where the varint read last ended. */
+  /** Offset after the most recently read varint. */
   #varintEnd = 0;
 
   /** @ignore */
@@ -53,15 +59,15 @@ export class BlockCursor {
     this.#seqStep = baseSeq === undefined ? 0 : 1;
   }
 
-  /** Index in the block of the frame that comes next. */
+  /** Index of the next frame in the block. */
   get index(): number {
     return this.#index;
   }
 
   /**
-   * Reads the next frame, whose `data` is the block; false at the end. Where numbers are not known, `seq` is 0.
+   * Reads the next frame; false at the end. `into.data` is the whole block, and `seq` is 0 without sequence numbers.
    *
-   * @throws {BlockError} the frame cannot be read, and so none after it
+   * @throws {BlockError} this frame, and hence every later one, cannot be read
    */
   next(into: StoredFrame): boolean {
     const index = this.#index;
@@ -83,10 +89,12 @@ export class BlockCursor {
       at = this.#varintEnd;
     }
     if (length > this.#end - at) this.#fail("leaves the region of frames");
-    // The first frame has the block's own time, whatever its delta says.
+    // The first frame has the block's base time; its difference is ignored.
     if (index > 0) {
       this.#timeUs += delta;
-      if (!Number.isSafeInteger(this.#timeUs)) throw new BlockError("time", `Frame ${index} has no possible time`);
+      if (!Number.isSafeInteger(this.#timeUs)) {
+        throw new BlockError("time", `The time of frame ${index} is out of range`);
+      }
     }
     into.seq = this.#baseSeq + index * this.#seqStep;
     into.timeUs = this.#timeUs;
@@ -101,7 +109,7 @@ export class BlockCursor {
     return true;
   }
 
-  /** Reads a difference of times: a varint whose tenth byte says that it is the two's complement of a number below 0. */
+  /** Reads a time difference. A varint of ten bytes is the two's complement of a negative number. */
   #delta(start: number): number {
     const value = this.#varint(start);
     if (this.#varintEnd - start < MAX_VARINT_BYTES) return value;
@@ -111,7 +119,7 @@ export class BlockCursor {
     return top === 0 ? value : top === 1 ? -rest - 1 : Infinity;
   }
 
-  /** Reads a varint. What is above 2^53 comes out about right, which is enough to refuse it. */
+  /** Reads a varint. Above 2^53 the result is inexact, which suffices to reject it. */
   #varint(start: number): number {
     const last = Math.min(this.#end, start + MAX_VARINT_BYTES);
     let value = 0;
@@ -132,69 +140,72 @@ export class BlockCursor {
   }
 }
 
-/** A block that has been read: checked as a whole, its frames and devices taken apart on demand. */
+/** A block whose checksum is valid. Frames and devices are parsed on demand. */
 export class Block {
   /** Time of the first frame, microseconds since 1970; in a slice that of the whole block. */
   readonly baseTimeUs: number;
   /** Sequence number of the first frame; undefined in version 1. */
   readonly baseSeq: number | undefined;
-  /** Frames in it. */
+  /** Number of frames. */
   readonly frameCount: number;
   readonly #region: FrameRegion;
-  readonly #table: Uint8Array;
-  readonly #entriesEnd: number;
-  #read: { devices: BlockDevice[]; notes: BlockMetadata } | undefined;
-
-  /** Frames in front of a slice. */
+  readonly #table: TableRegion;
+  /** Frames of the block before this slice. */
   readonly #skipped: number;
+  #parsed: ReturnType<typeof readTable> | undefined;
 
   /** @ignore */
-  constructor(region: FrameRegion, table: { bytes: Uint8Array; entriesEnd: number }, { skipped = 0 } = {}) {
+  constructor(region: FrameRegion, table: TableRegion, { skipped = 0 } = {}) {
     this.baseTimeUs = region.baseTimeUs;
     this.baseSeq = region.baseSeq === undefined ? undefined : region.baseSeq + skipped;
     this.frameCount = region.count - skipped;
     this.#region = region;
-    this.#table = table.bytes;
-    this.#entriesEnd = table.entriesEnd;
+    this.#table = table;
     this.#skipped = skipped;
   }
 
-  /** Who has which address, in the order of the table. */
+  /** The device table, in stored order. */
   get devices(): readonly BlockDevice[] {
-    return (this.#read ??= readTable(this.#table, this.#entriesEnd)).devices;
+    return (this.#parsed ??= readTable(this.#table.bytes, this.#table.entriesEnd)).devices;
   }
 
-  /** What it says beside frames and devices. */
-  get notes(): BlockMetadata {
-    return (this.#read ??= readTable(this.#table, this.#entriesEnd)).notes;
+  /** Metadata of the block. */
+  get metadata(): BlockMetadata {
+    return (this.#parsed ??= readTable(this.#table.bytes, this.#table.entriesEnd)).metadata;
   }
 
-  /** A cursor in front of the first frame. */
+  /** Creates a cursor before the first frame. */
   frames(): BlockCursor {
     const cursor = new BlockCursor(this.#region);
-    const passed = newStoredFrame();
-    while (cursor.index < this.#skipped && cursor.next(passed));
+    const frame = newStoredFrame();
+    while (cursor.index < this.#skipped && cursor.next(frame));
     return cursor;
   }
 
-  /** A part of the block, by place in it. Devices, notes and time stay those of the whole, and so do cursors' indexes. */
+  /**
+   * The frames from index `from` to `to`, without `to`. Devices, metadata, time and the indexes of cursors stay those of
+   * the whole block.
+   */
   slice(from: number, to: number): Block {
     const count = Math.min(this.#region.count, this.#skipped + to);
-    const table = { bytes: this.#table, entriesEnd: this.#entriesEnd };
-    return new Block({ ...this.#region, count }, table, { skipped: this.#skipped + from });
+    return new Block({ ...this.#region, count }, this.#table, { skipped: this.#skipped + from });
   }
 
-  /** The same frames with other numbers, the first of them `firstSeq`. */
+  /** The same frames with other sequence numbers, starting at `firstSeq`. */
   renumbered(firstSeq: number): Block {
-    const table = { bytes: this.#table, entriesEnd: this.#entriesEnd };
-    return new Block({ ...this.#region, baseSeq: firstSeq - this.#skipped }, table, { skipped: this.#skipped });
+    return new Block({ ...this.#region, baseSeq: firstSeq - this.#skipped }, this.#table, { skipped: this.#skipped });
   }
 }
 
+/** Reads a block that is in no file yet. @throws {BlockError} as {@linkcode readBlock} */
+export function readMemoryBlock(bytes: Uint8Array): Block {
+  return readBlock(bytes, { version: 2, blockBytes: bytes.length });
+}
+
 /**
- * Checks a block and reads what it says of itself. The bytes are kept, not copied.
+ * Checks a block and parses its header. The block refers to `bytes`, without a copy.
  *
- * @throws {BlockError} it is not whole; frames are looked at only when a cursor comes to them
+ * @throws {BlockError} the block is damaged; an unreadable frame throws only when a cursor reaches it
  */
 export function readBlock(
   bytes: Uint8Array,
@@ -205,7 +216,7 @@ export function readBlock(
   }
   const start = framesStart(version);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  if (blockBytes < start + TRAILER_BYTES) throw new BlockError("size", `A block of ${blockBytes} bytes has no room`);
+  if (blockBytes < start + TRAILER_BYTES) throw new BlockError("size", `A block of ${blockBytes} bytes is too small`);
   const found = crc32c(bytes.subarray(0, blockBytes - CRC_FROM_END));
   if (found !== view.getUint32(blockBytes - CRC_FROM_END, true)) {
     throw new BlockError("checksum", "The block's checksum is wrong");
@@ -218,7 +229,7 @@ export function readBlock(
     throw new BlockError("frame-count", `The block has no room for ${count} frames`);
   }
   const baseTimeUs = Number(view.getBigInt64(0, true));
-  if (!Number.isSafeInteger(baseTimeUs)) throw new BlockError("time", "The block has no possible time");
+  if (!Number.isSafeInteger(baseTimeUs)) throw new BlockError("time", "The time of the block is out of range");
   const baseSeq = version === 1 ? undefined : Number(view.getBigUint64(BASE_SEQ_AT, true));
   if (baseSeq !== undefined && !Number.isSafeInteger(baseSeq + count)) {
     throw new BlockError("sequence", "The block's sequence numbers are too large");

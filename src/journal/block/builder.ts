@@ -24,7 +24,7 @@ import {
   NO_PRODUCT,
 } from "./device_table.ts";
 import { OversizedMessageError } from "../errors.ts";
-import { encodeMetadata, NOTE_HEADER_BYTES } from "./metadata.ts";
+import { encodeMetadata, ENTRY_HEADER_BYTES } from "./metadata.ts";
 import {
   type BlockDevice,
   type BlockMetadata,
@@ -32,52 +32,48 @@ import {
   MAX_BLOCK_BYTES,
   MAX_BUSES,
   MIN_BLOCK_BYTES,
+  type SealedBlock,
 } from "../types.ts";
 
-/** What a block keeps of a message. */
+/** The parts of a message that a block stores. */
 export type BlockFrame = Pick<Message, "id" | "bus" | "timeUs" | "data" | "offset" | "length">;
 
 /**
- * `full`: no space is left. `break`: the number is not the next one, or the time lies more than a minute
- * ({@linkcode MAX_DISORDER_US}) before the latest of the block. Either way nothing was taken: finish the block, begin
- * another, and append again.
+ * `full`: no space is left. `break`: the number is not consecutive, or the time is more than a minute
+ * ({@linkcode MAX_DISORDER_US}) before the latest of the block. In both cases the frame was not added: finish the block,
+ * begin another, and append again.
  */
 export type AppendResult = "added" | "full" | "break";
 
 /** Settings of a {@linkcode BlockBuilder}. */
 export interface BlockBuilderOptions {
-  /** Size of the blocks, a power of two. */
+  /** Size of the blocks, a power of two; default {@linkcode DEFAULT_BLOCK_BYTES}. */
   blockBytes?: number;
-  /** What is known, when a block ends, of the device that has an address now. */
+  /** Called when a block ends: returns the product information of the device that holds an address then. */
   productOf?: (bus: number, src: number) => DeviceProduct | undefined;
 }
 
-/** PGN 60928, address claim: the bits of an identifier that say so. 126464 differs in the data page alone. */
+/** Bits of an identifier that identify PGN 60928, address claim. PGN 126464 differs only in the data page. */
 const PGN_BITS = 0x3ff0000;
 const CLAIM_BITS = 0xee0000;
 /** Shortest address claim: a NAME. */
 const CLAIM_BYTES = 8;
-/** Texts of product information (PGN 126996) are 32 characters long; in UTF-8 they may be twice that. */
+/** Texts of product information (PGN 126996) have 32 characters; in UTF-8 up to twice as many bytes. */
 const MAX_CLAIM_TEXT_BYTES = 64;
-/** Room that is kept for the entry of a claim, as its product is known only in the end. */
-const CLAIM_ROOM = BARE_ENTRY_BYTES + 4 * MAX_CLAIM_TEXT_BYTES + ENTRY_BUS_BYTES;
-/** What a frame may need beside its payload: delta, identifier, length. */
-const FRAME_ROOM = MAX_VARINT_BYTES + 4 + 2;
-/** Most bytes of a table when a block begins: claims need some, too. */
+/** Bytes reserved for the table entry of a claim: its product information is known only when the block ends. */
+const CLAIM_ENTRY_BYTES = BARE_ENTRY_BYTES + 4 * MAX_CLAIM_TEXT_BYTES + ENTRY_BUS_BYTES;
+/** Maximum bytes of a frame without its payload: time difference, identifier, length. */
+const MAX_FRAME_HEADER_BYTES = MAX_VARINT_BYTES + 4 + 2;
+/** Maximum size of the table at the start of a block; leaves space for claims. */
 const MAX_FIRST_TABLE_BYTES = 49_152;
 const VERSION = 2;
 
 /** An address claim inside the block. */
-interface Claim {
-  bus: number;
-  src: number;
-  name: bigint;
-  activeFrom: number;
-}
+type Claim = Pick<BlockDevice, "bus" | "src" | "name" | "activeFrom">;
 
 /**
- * Puts frames into blocks of version 2, one block after the other. Appending allocates nothing. Numbers inside a block
- * run without a gap; each frame keeps its exact time, which may lie before that of the frame before it.
+ * Builds blocks of version 2, one at a time. Appending allocates nothing. The numbers in a block are consecutive; times are
+ * exact and may go back.
  */
 export class BlockBuilder {
   /** Size of every block. */
@@ -85,9 +81,9 @@ export class BlockBuilder {
   readonly #productOf: (bus: number, src: number) => DeviceProduct | undefined;
   #bytes = new Uint8Array(0);
   #view = new DataView(this.#bytes.buffer);
-  /** Where the next frame begins. */
+  /** Offset of the next frame. */
   #at = 0;
-  /** Where frames must end; below 0 while no block is begun. */
+  /** Offset that no frame may exceed; negative while no block is open. */
   #limit = -1;
   #frames = 0;
   #firstSeq = 0;
@@ -97,24 +93,24 @@ export class BlockBuilder {
   #latestTimeUs = 0;
   #devices: readonly BlockDevice[] = [];
   #entries: Entry[] = [];
-  #notes = new Uint8Array(0);
-  /** Bytes that the table will have at most. */
+  #metadata = new Uint8Array(0);
+  /** Upper bound of the table's size, bytes. */
   #tableBytes = 0;
   #claims: Claim[] = [];
 
-  /** Nothing is begun yet. @throws {RangeError} `blockBytes` is no power of two, too small or too large */
+  /** Creates a builder without an open block. @throws {RangeError} `blockBytes` is not a valid block size */
   constructor(options: BlockBuilderOptions = {}) {
     const { blockBytes = DEFAULT_BLOCK_BYTES, productOf = () => undefined } = options;
-    if (!isBlockSize(blockBytes, { min: MIN_BLOCK_BYTES, max: MAX_BLOCK_BYTES })) {
+    if (!isBlockSize(blockBytes)) {
       throw new RangeError(
-        `Cannot make blocks of ${blockBytes} bytes: powers of two from ${MIN_BLOCK_BYTES} to ${MAX_BLOCK_BYTES} can be`,
+        `Cannot make blocks of ${blockBytes} bytes: expected a power of two from ${MIN_BLOCK_BYTES} to ${MAX_BLOCK_BYTES}`,
       );
     }
     this.blockBytes = blockBytes;
     this.#productOf = productOf;
   }
 
-  /** Frames in the block. While there are none, the numbers and times below say nothing. */
+  /** Number of frames in the block. With 0, the following numbers and times are undefined. */
   get frames(): number {
     return this.#frames;
   }
@@ -140,18 +136,18 @@ export class BlockBuilder {
   }
 
   /**
-   * Begins a block; one that is open is forgotten. Devices that are too many for the table lose their texts, then their
-   * entries, so that the longest message fits in any case.
+   * Begins a block; discards an open one. If the devices exceed the table, the last ones lose their texts, then their
+   * entries, so that the longest message always fits.
    *
-   * @throws {RangeError} notes that cannot be written
+   * @throws {RangeError} the metadata is invalid
    */
-  begin({ devices = [], notes = {} }: { devices?: readonly BlockDevice[]; notes?: BlockMetadata } = {}): void {
+  begin({ devices = [], metadata = {} }: { devices?: readonly BlockDevice[]; metadata?: BlockMetadata } = {}): void {
     const start = framesStart(VERSION);
-    this.#notes = encodeMetadata(notes);
-    const longest = FRAME_ROOM + MAX_MESSAGE_BYTES + CLAIM_ROOM;
-    const room = Math.min(MAX_FIRST_TABLE_BYTES, this.blockBytes - start - TRAILER_BYTES - longest);
-    const fixed = 2 + this.#notes.length + NOTE_HEADER_BYTES;
-    this.#entries = encodeEntries(devices, { room: room - fixed });
+    this.#metadata = encodeMetadata(metadata);
+    const longest = MAX_FRAME_HEADER_BYTES + MAX_MESSAGE_BYTES + CLAIM_ENTRY_BYTES;
+    const maxTableBytes = Math.min(MAX_FIRST_TABLE_BYTES, this.blockBytes - start - TRAILER_BYTES - longest);
+    const fixed = 2 + this.#metadata.length + ENTRY_HEADER_BYTES;
+    this.#entries = encodeEntries(devices, { maxBytes: maxTableBytes - fixed });
     this.#devices = devices;
     this.#tableBytes = this.#entries.reduce((sum, { bytes }) => sum + bytes.length + ENTRY_BUS_BYTES, fixed);
     this.#bytes = new Uint8Array(this.blockBytes);
@@ -163,10 +159,10 @@ export class BlockBuilder {
   }
 
   /**
-   * Takes a message, whose bytes are copied.
+   * Appends a message; copies its bytes.
    *
-   * @throws {OversizedMessageError} it fits into no block that begins like this one
-   * @throws {RangeError} a number, time or bus that cannot be stored
+   * @throws {OversizedMessageError} it would not fit even into an empty block with the same devices and metadata
+   * @throws {RangeError} the number, time or bus cannot be stored
    */
   append(seq: number, message: BlockFrame): AppendResult {
     const { id, bus, timeUs, length } = message;
@@ -179,13 +175,13 @@ export class BlockBuilder {
       throw new RangeError(`Cannot store frame ${seq} of time ${timeUs} and bus ${bus}`);
     }
     const isClaim = (id & PGN_BITS) === CLAIM_BITS && length >= CLAIM_BYTES;
-    if (isClaim || this.#at + FRAME_ROOM + length > this.#limit) {
-      const room = frameBytes(delta, length) + (isClaim ? CLAIM_ROOM : 0);
-      const tableFull = isClaim && this.#tableBytes + CLAIM_ROOM > MAX_TABLE_BYTES;
-      if (tableFull || this.#at + room > this.#limit) return this.#refuse(room);
+    if (isClaim || this.#at + MAX_FRAME_HEADER_BYTES + length > this.#limit) {
+      const needed = frameBytes(delta, length) + (isClaim ? CLAIM_ENTRY_BYTES : 0);
+      const tableFull = isClaim && this.#tableBytes + CLAIM_ENTRY_BYTES > MAX_TABLE_BYTES;
+      if (tableFull || this.#at + needed > this.#limit) return this.#reject(needed);
     }
     if (this.#frames === 0) this.#start(seq, timeUs);
-    if (isClaim) this.#keepClaim(message);
+    if (isClaim) this.#addClaim(message);
     this.#write(message, delta);
     this.#frames++;
     this.#lastSeq = seq;
@@ -194,7 +190,7 @@ export class BlockBuilder {
     return "added";
   }
 
-  /** Ends the block and gives its bytes, which are the caller's from then on. */
+  /** Ends the block and returns its bytes; the caller owns them. */
   finish(): Uint8Array<ArrayBuffer> {
     this.#requireOpen();
     const bytes = this.#bytes;
@@ -205,7 +201,17 @@ export class BlockBuilder {
     return bytes;
   }
 
-  /** The block as it would be if it ended here; it stays open. */
+  /**
+   * As {@linkcode BlockBuilder.finish}, with the numbers and times of the frames.
+   *
+   * @internal
+   */
+  seal(epochWord: number): SealedBlock {
+    const { firstSeq, lastSeq, firstTimeUs, latestTimeUs } = this;
+    return { bytes: this.finish(), firstSeq, lastSeq, firstTimeUs, latestTimeUs, epochWord };
+  }
+
+  /** A copy of the block as if it ended now; the block stays open. */
   copy(): Uint8Array<ArrayBuffer> {
     this.#requireOpen();
     const bytes = this.#bytes.slice();
@@ -214,15 +220,14 @@ export class BlockBuilder {
   }
 
   #requireOpen(): void {
-    if (this.#limit < 0) throw new Error("Cannot use a block that has not begun");
+    if (this.#limit < 0) throw new Error("Cannot use a block builder before begin()");
   }
 
-  #refuse(room: number): AppendResult {
+  #reject(needed: number): AppendResult {
     this.#requireOpen();
-    const start = framesStart(VERSION);
-    const largest = this.#limit + this.#claims.length * CLAIM_ROOM - start;
-    if (room > largest) {
-      throw new OversizedMessageError(`A message needs ${room} bytes of a block, which has ${largest} for frames`);
+    const available = this.#limit + this.#claims.length * CLAIM_ENTRY_BYTES - framesStart(VERSION);
+    if (needed > available) {
+      throw new OversizedMessageError(`A message needs ${needed} bytes of a block, which has ${available} for frames`);
     }
     return "full";
   }
@@ -235,10 +240,10 @@ export class BlockBuilder {
     this.#latestTimeUs = timeUs;
   }
 
-  #keepClaim({ id, bus, data, offset }: BlockFrame): void {
+  #addClaim({ id, bus, data, offset }: BlockFrame): void {
     this.#claims.push({ bus, src: sourceOfId(id), name: nameFromBytes(data, offset), activeFrom: this.#frames });
-    this.#tableBytes += CLAIM_ROOM;
-    this.#limit -= CLAIM_ROOM;
+    this.#tableBytes += CLAIM_ENTRY_BYTES;
+    this.#limit -= CLAIM_ENTRY_BYTES;
   }
 
   #write({ id, bus, data, offset, length }: BlockFrame, delta: number): void {
@@ -256,7 +261,7 @@ export class BlockBuilder {
     this.#at = at + length;
   }
 
-  /** Writes a varint. Returns where it ends. */
+  /** Writes a varint. Returns the offset after it. */
   #varint(at: number, value: number): number {
     const bytes = this.#bytes;
     let end = at;
@@ -267,7 +272,7 @@ export class BlockBuilder {
     return end;
   }
 
-  /** Writes a varint of a number below 0: its two's complement in 64 bits. Returns where it ends. */
+  /** Writes a negative number as its two's complement in 64 bits. Returns the offset after it. */
   #negativeVarint(at: number, value: number): number {
     const bytes = this.#bytes;
     // One's complement digit by digit: ~value is -value - 1.
@@ -280,9 +285,9 @@ export class BlockBuilder {
     return at + MAX_VARINT_BYTES;
   }
 
-  /** Writes table, trailer and checksum into the block's bytes. */
+  /** Writes table, trailer and checksum. */
   #seal(bytes: Uint8Array<ArrayBuffer>): void {
-    const table = encodeTable([...this.#entries, ...this.#claimEntries()], this.#notes);
+    const table = encodeTable([...this.#entries, ...this.#claimEntries()], this.#metadata);
     const end = bytes.length;
     const view = new DataView(bytes.buffer);
     bytes.set(table, end - TRAILER_BYTES - table.length);
@@ -291,22 +296,18 @@ export class BlockBuilder {
     view.setUint32(end - CRC_FROM_END, crc32c(bytes.subarray(0, end - CRC_FROM_END)), true);
   }
 
-  /** An address's last claim has the product that is known of it now; a NAME that moved on keeps the one it had. */
+  /** Table entries of the claims: with the current product information for the last claim of an address, else with the former. */
   #claimEntries(): Entry[] {
     const last = new Map(this.#claims.map(({ bus, src, name }) => [`${bus} ${src}`, name]));
     return this.#claims.map((claim) => {
       const { bus, src, name } = claim;
       const current = last.get(`${bus} ${src}`) === name ? this.#productOf(bus, src) : undefined;
-      const product = current ?? this.#devices.find((device) => device.bus === bus && device.name === name) ??
-        NO_PRODUCT;
-      const { productCode, modelId, softwareVersion, modelVersion, modelSerial } = product;
-      const device = { ...claim, productCode, modelId, softwareVersion, modelVersion, modelSerial };
-      return encodeEntry(device, { maxTextBytes: MAX_CLAIM_TEXT_BYTES });
+      const former = this.#devices.find((device) => device.bus === bus && device.name === name);
+      return encodeEntry({ ...(current ?? former ?? NO_PRODUCT), ...claim }, { maxTextBytes: MAX_CLAIM_TEXT_BYTES });
     });
   }
 }
 
-/** Bytes of a varint. */
 function varintBytes(value: number): number {
   if (value < 0) return MAX_VARINT_BYTES;
   let bytes = 1;

@@ -1,9 +1,9 @@
 /** Castagnoli's polynomial, bits reversed (RFC 3720 §12.1). */
 const POLYNOMIAL = 0x82f63b78;
-/** Bytes that are taken in one step. */
+/** Bytes processed per step. */
 const STEP = 8;
 
-/** Row `k`, column `b`: what byte `b` does to the checksum when `k` more bytes follow it. */
+/** Row `k`, column `b`: contribution of byte `b` to the checksum when `k` more bytes follow it. */
 const TABLE = makeTable();
 
 function makeTable(): Uint32Array {
@@ -21,9 +21,9 @@ function makeTable(): Uint32Array {
 }
 
 /**
- * CRC-32C of `data`, eight bytes a step.
+ * CRC-32C of `data`, eight bytes per step.
  *
- * @param before checksum of the bytes in front of `data`, to go on with
+ * @param before checksum of the bytes before `data`, to continue from
  */
 export function crc32c(data: Uint8Array, before = 0): number {
   const table = TABLE;

@@ -1,15 +1,15 @@
 import { BARE_ENTRY_BYTES, MAX_TABLE_BYTES } from "./layout.ts";
 import { BlockError } from "../errors.ts";
-import { concat, encodeEntryBuses, type NotesOfTable, readMetadata, shortText } from "./metadata.ts";
+import { concat, encodeEntryBuses, readMetadata, shortText } from "./metadata.ts";
 import type { BlockDevice, BlockMetadata } from "../types.ts";
 
-/** What a table says of a device's product. */
+/** Product information of a device. */
 export type DeviceProduct = Pick<
   BlockDevice,
   "productCode" | "modelId" | "softwareVersion" | "modelVersion" | "modelSerial"
 >;
 
-/** Of a device of which only the NAME is known. */
+/** Placeholder for unknown product information. */
 export const NO_PRODUCT: DeviceProduct = {
   productCode: 0,
   modelId: "",
@@ -19,28 +19,24 @@ export const NO_PRODUCT: DeviceProduct = {
 };
 
 const COUNT_BYTES = 2;
-/** Bytes in front of the four texts: source, NAME, active from, product code. */
+/** Bytes before the four texts: source, NAME, active from, product code. */
 const FIXED_BYTES = 15;
 const TEXTS = 4;
 
-/** Bytes that an entry takes in the note of the buses. */
+/** Bytes of an entry's bus, which is stored in the block metadata. */
 export const ENTRY_BUS_BYTES = 1;
 /** Bytes of an entry without texts. */
 const BARE_BYTES = BARE_ENTRY_BYTES + ENTRY_BUS_BYTES;
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** An entry on its way into a table. */
+/** An encoded entry. */
 export interface Entry {
   bus: number;
   bytes: Uint8Array;
 }
 
-/**
- * Writes an entry.
- *
- * @param options.maxTextBytes longer texts are cut
- */
+/** Encodes an entry. Longer texts are truncated to `maxTextBytes`. */
 export function encodeEntry(device: BlockDevice, { maxTextBytes = 255 } = {}): Entry {
   const fixed = new Uint8Array(FIXED_BYTES);
   const view = new DataView(fixed.buffer);
@@ -53,67 +49,93 @@ export function encodeEntry(device: BlockDevice, { maxTextBytes = 255 } = {}): E
 }
 
 /**
- * Writes the entries of devices that are known when a block begins, in at most `room` bytes with their part of the note
- * of the buses. Where not all have room, the last ones lose their texts, and only then their entry: who sent a frame is
- * worth more than what it is called.
+ * Encodes the devices known at the start of a block into at most `maxBytes`, including their buses. If space is short,
+ * the last devices lose their texts first and their entries last: the NAME matters more than product information.
  */
-export function encodeEntries(devices: readonly BlockDevice[], { room }: { room: number }): Entry[] {
-  const known = devices.filter(({ name }) => name !== 0n).slice(0, Math.max(0, Math.floor(room / BARE_BYTES)));
-  let spare = room - known.length * BARE_BYTES;
+export function encodeEntries(devices: readonly BlockDevice[], { maxBytes }: { maxBytes: number }): Entry[] {
+  const known = devices.filter(({ name }) => name !== 0n).slice(0, Math.max(0, Math.floor(maxBytes / BARE_BYTES)));
+  let spare = maxBytes - known.length * BARE_BYTES;
   return known.map((device) => {
-    const whole = encodeEntry({ ...device, activeFrom: 0 });
-    const texts = whole.bytes.length - BARE_ENTRY_BYTES;
+    const complete = encodeEntry({ ...device, activeFrom: 0 });
+    const texts = complete.bytes.length - BARE_ENTRY_BYTES;
     if (texts > spare) return encodeEntry({ ...device, ...NO_PRODUCT, activeFrom: 0 });
     spare -= texts;
-    return whole;
+    return complete;
   });
 }
 
-/** Writes the whole region of the table: entries, and what stands behind them. */
-export function encodeTable(entries: readonly Entry[], notes: Uint8Array): Uint8Array<ArrayBuffer> {
+/** Encodes the table's region: entries and metadata. */
+export function encodeTable(entries: readonly Entry[], metadata: Uint8Array): Uint8Array<ArrayBuffer> {
   const count = Uint8Array.of(entries.length & 0xff, entries.length >> 8);
   const buses = encodeEntryBuses(entries.map(({ bus }) => bus));
-  const table = concat([count, ...entries.map(({ bytes }) => bytes), notes, buses]);
+  const table = concat([count, ...entries.map(({ bytes }) => bytes), metadata, buses]);
   if (table.length > MAX_TABLE_BYTES) throw new RangeError(`Cannot write a device table of ${table.length} bytes`);
   return table;
 }
 
-/** Where the counted entries of a table end. @throws {BlockError} they leave the table */
+/** Offset after the counted entries of a table. @throws {BlockError} they exceed the table */
 export function checkEntries(table: Uint8Array): number {
   const count = table.length < COUNT_BYTES ? 0 : (table[0] ?? 0) | ((table[1] ?? 0) << 8);
   let at = COUNT_BYTES;
   for (let i = 0; i < count; i++) {
     at += FIXED_BYTES;
     for (let text = 0; text < TEXTS; text++) at += 1 + (at < table.length ? table[at] ?? 0 : 0);
-    if (at > table.length) throw new BlockError("device-table", `Device ${i} of ${count} leaves the device table`);
+    if (at > table.length) throw new BlockError("device-table", `Device ${i} of ${count} exceeds the device table`);
   }
   return Math.min(at, table.length);
 }
 
-/** Reads a table whose entries have been {@linkcode checkEntries | checked}. */
-export function readTable(table: Uint8Array, entriesEnd: number): { devices: BlockDevice[]; notes: BlockMetadata } {
-  const { notes, entryBuses }: NotesOfTable = readMetadata(table.subarray(entriesEnd));
+/** Reads a table that {@linkcode checkEntries} has checked. */
+export function readTable(table: Uint8Array, entriesEnd: number): { devices: BlockDevice[]; metadata: BlockMetadata } {
+  const { metadata, entryBuses } = readMetadata(table.subarray(entriesEnd));
   const view = new DataView(table.buffer, table.byteOffset, table.length);
   const devices: BlockDevice[] = [];
   for (let at = COUNT_BYTES; at < entriesEnd;) {
-    const entry = at;
+    const start = at;
     at += FIXED_BYTES;
     const text = () => {
-      const start = at + 1;
-      at = start + view.getUint8(at);
-      return decoder.decode(table.subarray(start, at));
+      const textStart = at + 1;
+      at = textStart + view.getUint8(at);
+      return decoder.decode(table.subarray(textStart, at));
     };
     devices.push({
       bus: entryBuses?.[devices.length] ?? 0,
-      src: view.getUint8(entry),
-      name: view.getBigUint64(entry + 1, true),
-      activeFrom: view.getUint32(entry + 9, true),
-      productCode: view.getUint16(entry + 13, true),
+      src: view.getUint8(start),
+      name: view.getBigUint64(start + 1, true),
+      activeFrom: view.getUint32(start + 9, true),
+      productCode: view.getUint16(start + 13, true),
       modelId: text(),
       softwareVersion: text(),
       modelVersion: text(),
       modelSerial: text(),
     });
   }
-  return { devices, notes };
+  return { devices, metadata };
+}
+
+/** Follows the device table of a block: which device holds which address at each frame. */
+export class ActiveDevices {
+  readonly #devices: readonly BlockDevice[];
+  #at = 0;
+  /** Index of the first frame for which the next device is active. */
+  #nextFrom: number;
+
+  /**
+   * Begins before the first frame.
+   *
+   * @param devices in the order of the table; of two with the same address and first frame, the later one counts
+   */
+  constructor(devices: readonly BlockDevice[]) {
+    this.#devices = devices.toSorted((one, other) => one.activeFrom - other.activeFrom);
+    this.#nextFrom = this.#devices[0]?.activeFrom ?? Infinity;
+  }
+
+  /** Reports each device that is active at frame `index` and was not reported before. */
+  advance(index: number, report: (device: BlockDevice) => void): void {
+    while (this.#nextFrom <= index) {
+      const device = this.#devices[this.#at++];
+      this.#nextFrom = this.#devices[this.#at]?.activeFrom ?? Infinity;
+      if (device) report(device);
+    }
+  }
 }

@@ -1,11 +1,61 @@
-import { decodeBusCounts, encodeBusCounts } from "./bus_counts.ts";
 import { decodeDigestNote, encodeDigestNote } from "../digest/window_digest.ts";
-import { type BlockMetadata, type BootRecord, type Gap, type GapReason, MAX_BUSES } from "../types.ts";
+import { type BlockMetadata, type BootRecord, type BusCounts, type Gap, type GapReason, MAX_BUSES } from "../types.ts";
+import { pushVarint, VarintReader } from "./varint.ts";
 
-// Notes are ours. They stand behind the device entries that the table counts, inside the table's region, where readers
-// that do not know them do not look: `tag u8 | length u16 | bytes`, one after the other, each tag once at most. Tags
-// that are not known are passed over, and so are bytes behind those that a known tag needs. Where the bytes are no
-// notes (somebody else's extension), reading ends: they never cost a block its frames.
+// Body of tag 7, for each bus in the order of their indexes, all numbers varints:
+//
+//   received | dropped | number of reasons | frames or messages for each reason, in the order of INCOMPLETE_REASONS
+//
+// Trailing reasons with a count of 0 are omitted. A reader ignores counts beyond the reasons that it knows.
+
+/** Why frames never became a message. Codes on disk are indexes of this list: only append to it. */
+export const INCOMPLETE_REASONS: readonly string[] = [
+  "timeout",
+  "replaced",
+  "overflow",
+  "malformed",
+  "unexpected",
+  "tp_timeout",
+  "tp_aborted",
+  "tp_unexpected",
+];
+
+/** Maximum number of reasons per bus that a reader accepts. */
+const MAX_REASONS = 32;
+
+/** Encodes the counters of at most {@linkcode MAX_BUSES} buses. Omits reasons without a code. */
+export function encodeBusCounts(counts: readonly BusCounts[]): Uint8Array {
+  const bytes: number[] = [];
+  for (const { received, dropped, incomplete } of counts.slice(0, MAX_BUSES)) {
+    const values = INCOMPLETE_REASONS.map((reason) => incomplete[reason] ?? 0);
+    const used = values.findLastIndex((value) => value > 0) + 1;
+    for (const value of [received, dropped, used, ...values.slice(0, used)]) pushVarint(bytes, value);
+  }
+  return Uint8Array.from(bytes);
+}
+
+/** Decodes the output of {@linkcode encodeBusCounts}; undefined if the bytes are invalid. */
+export function decodeBusCounts(body: Uint8Array): BusCounts[] | undefined {
+  const reader = new VarintReader(body);
+  const counts: BusCounts[] = [];
+  while (!reader.isAtEnd && counts.length < MAX_BUSES) {
+    const [received, dropped, used] = [reader.next(), reader.next(), reader.next()];
+    if (received === undefined || dropped === undefined || used === undefined || used > MAX_REASONS) return undefined;
+    const incomplete: Record<string, number> = {};
+    for (let code = 0; code < used; code++) {
+      const value = reader.next();
+      if (value === undefined) return undefined;
+      const reason = INCOMPLETE_REASONS[code];
+      if (reason !== undefined && value > 0) incomplete[reason] = value;
+    }
+    counts.push({ received, dropped, incomplete });
+  }
+  return counts;
+}
+
+// Block metadata is our extension of the format. It follows the counted device entries inside the table's region, where
+// other readers ignore it: entries of `tag u8 | length u16 | bytes`, each tag at most once. Readers skip unknown tags and
+// excess bytes of a known tag. Reading stops at invalid bytes, which may be another extension; the frames stay readable.
 
 /** Tag 1: `length u8 | UTF-8` for each bus, in the order of their indexes. */
 const BUSES_TAG = 1;
@@ -13,48 +63,43 @@ const BUSES_TAG = 1;
 const EPOCH_TAG = 2;
 /** Tag 3: boot id of 16 bytes, monotonic milliseconds f64, microseconds since 1970 i64, state of the wall clock u8. */
 const BOOT_TAG = 3;
-/** Tag 4: a byte for each device entry, the index of its bus. Left out where all are 0. */
+/** Tag 4: for each device entry one byte, the index of its bus. Omitted if all are 0. */
 const ENTRY_BUSES_TAG = 4;
 /** Tag 5: first missing sequence number u64, reason u8. */
 const GAP_TAG = 5;
 /** Tag 6: digests of windows of sequence numbers; see `window_digest.ts`. */
 const DIGESTS_TAG = 6;
-/** Tag 7: counters of each bus; see `bus_counts.ts`. */
+/** Tag 7: counters of each bus; see `bus_counts.ts`. Tag 8 is reserved for a hash chain over blocks. */
 const COUNTS_TAG = 7;
-/** Tag 8 is reserved for a chain of hashes over blocks: a reader that does not know its bytes ignores them. */
-export const HASH_CHAIN_TAG = 8;
 
-/** Bytes in front of each note's own. */
-export const NOTE_HEADER_BYTES = 3;
+/** Bytes of an entry's tag and length. */
+export const ENTRY_HEADER_BYTES = 3;
 /** Bytes of an epoch and of a boot id. */
 export const ID_BYTES = 16;
 const BOOT_BYTES = ID_BYTES + 17;
 const GAP_BYTES = 9;
-/** Longest text of one length byte. */
+/** Longest text, bytes: its length is one byte. */
 const MAX_TEXT_BYTES = 255;
 
-/** Codes on disk are places in these lists. */
+/** Codes on disk are indexes of these lists. */
 const CLOCKS: readonly BootRecord["clock"][] = ["unknown", "synchronized", "unsynchronized"];
 const GAP_REASONS: readonly (GapReason | undefined)[] = [undefined, "restart", "disk", "source"];
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** All that stands behind the device entries. */
-export interface NotesOfTable {
-  notes: BlockMetadata;
-  /** Index of the bus of each device entry; undefined where all are 0. */
+/** Content of a table after the device entries. */
+export interface TableMetadata {
+  metadata: BlockMetadata;
+  /** Bus index of each device entry; undefined if all are 0. */
   entryBuses: Uint8Array | undefined;
 }
 
-function note(tag: number, bytes: Uint8Array): Uint8Array {
-  const result = new Uint8Array(NOTE_HEADER_BYTES + bytes.length);
-  result.set([tag, bytes.length & 0xff, bytes.length >> 8]);
-  result.set(bytes, NOTE_HEADER_BYTES);
-  return result;
+function entry(tag: number, bytes: Uint8Array): Uint8Array {
+  return concat([Uint8Array.of(tag, bytes.length & 0xff, bytes.length >> 8), bytes]);
 }
 
-/** A text behind its length, cut between characters to what one length byte can say. */
+/** Encodes a text after its length byte. Truncates it, between characters, to `maxBytes`. */
 export function shortText(text: string, maxBytes = MAX_TEXT_BYTES): Uint8Array {
   const bytes = new Uint8Array(1 + Math.min(text.length * 3, maxBytes));
   const { written } = encoder.encodeInto(text, bytes.subarray(1));
@@ -62,7 +107,7 @@ export function shortText(text: string, maxBytes = MAX_TEXT_BYTES): Uint8Array {
   return bytes.subarray(0, 1 + written);
 }
 
-/** Joins pieces. */
+/** Concatenates byte arrays. */
 export function concat(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const result = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
@@ -75,7 +120,7 @@ export function concat(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
 
 function identifier(bytes: Uint8Array): Uint8Array {
   if (bytes.length !== ID_BYTES) {
-    throw new RangeError(`Cannot write an id of ${bytes.length} bytes: it has ${ID_BYTES}`);
+    throw new RangeError(`Cannot write an id of ${bytes.length} bytes: expected ${ID_BYTES}`);
   }
   return bytes;
 }
@@ -97,64 +142,64 @@ function gapBytes({ firstMissing, reason }: Gap): Uint8Array {
   return bytes;
 }
 
-/** @throws {RangeError} more buses than an identifier has room for, or an id that has not 16 bytes */
+/** Encodes block metadata. @throws {RangeError} too many buses, or an id without 16 bytes */
 export function encodeMetadata({ buses, epoch, boot, gap, digests, counts }: BlockMetadata): Uint8Array<ArrayBuffer> {
   const parts: Uint8Array[] = [];
   if (buses) {
-    if (buses.length > MAX_BUSES) throw new RangeError(`Cannot note ${buses.length} buses: ${MAX_BUSES} have room`);
-    parts.push(note(BUSES_TAG, concat(buses.map((name) => shortText(name)))));
+    if (buses.length > MAX_BUSES) throw new RangeError(`Cannot store ${buses.length} buses: at most ${MAX_BUSES}`);
+    parts.push(entry(BUSES_TAG, concat(buses.map((name) => shortText(name)))));
   }
-  if (epoch) parts.push(note(EPOCH_TAG, identifier(epoch)));
-  if (boot) parts.push(note(BOOT_TAG, bootBytes(boot)));
-  if (gap) parts.push(note(GAP_TAG, gapBytes(gap)));
-  if (digests) parts.push(note(DIGESTS_TAG, encodeDigestNote(digests)));
-  if (counts) parts.push(note(COUNTS_TAG, encodeBusCounts(counts)));
+  if (epoch) parts.push(entry(EPOCH_TAG, identifier(epoch)));
+  if (boot) parts.push(entry(BOOT_TAG, bootBytes(boot)));
+  if (gap) parts.push(entry(GAP_TAG, gapBytes(gap)));
+  if (digests) parts.push(entry(DIGESTS_TAG, encodeDigestNote(digests)));
+  if (counts) parts.push(entry(COUNTS_TAG, encodeBusCounts(counts)));
   return concat(parts);
 }
 
-/** The note of each device entry's bus; nothing where all are 0. */
+/** Encodes the bus of each device entry; empty if all are 0. */
 export function encodeEntryBuses(buses: readonly number[]): Uint8Array {
-  return buses.some((bus) => bus !== 0) ? note(ENTRY_BUSES_TAG, Uint8Array.from(buses)) : new Uint8Array(0);
+  return buses.some((bus) => bus !== 0) ? entry(ENTRY_BUSES_TAG, Uint8Array.from(buses)) : new Uint8Array(0);
 }
 
-/** Reads what is there, as far as it makes sense. Nothing is thrown. */
-export function readMetadata(bytes: Uint8Array): NotesOfTable {
-  const result: NotesOfTable = { notes: {}, entryBuses: undefined };
-  for (let at = 0; at + NOTE_HEADER_BYTES <= bytes.length;) {
+/** Reads the valid entries. Does not throw. */
+export function readMetadata(bytes: Uint8Array): TableMetadata {
+  const result: TableMetadata = { metadata: {}, entryBuses: undefined };
+  for (let at = 0; at + ENTRY_HEADER_BYTES <= bytes.length;) {
     const length = (bytes[at + 1] ?? 0) | ((bytes[at + 2] ?? 0) << 8);
-    const start = at + NOTE_HEADER_BYTES;
+    const start = at + ENTRY_HEADER_BYTES;
     if (start + length > bytes.length) break;
-    readNote(result, { tag: bytes[at] ?? 0, body: bytes.subarray(start, start + length) });
+    readEntry(result, { tag: bytes[at] ?? 0, body: bytes.subarray(start, start + length) });
     at = start + length;
   }
   return result;
 }
 
-function readNote(result: NotesOfTable, { tag, body }: { tag: number; body: Uint8Array }): void {
-  const { notes } = result;
+function readEntry(result: TableMetadata, { tag, body }: { tag: number; body: Uint8Array }): void {
+  const { metadata } = result;
   const view = new DataView(body.buffer, body.byteOffset, body.length);
   if (tag === BUSES_TAG) {
     const buses = readTexts(body);
-    if (buses) notes.buses = buses;
-  } else if (tag === EPOCH_TAG && body.length >= ID_BYTES) notes.epoch = body.slice(0, ID_BYTES);
+    if (buses) metadata.buses = buses;
+  } else if (tag === EPOCH_TAG && body.length >= ID_BYTES) metadata.epoch = body.slice(0, ID_BYTES);
   else if (tag === BOOT_TAG && body.length >= BOOT_BYTES) {
     const monoMs = view.getFloat64(ID_BYTES, true);
     const timeUs = Number(view.getBigInt64(ID_BYTES + 8, true));
     const clock = CLOCKS[body[ID_BYTES + 16] ?? 0] ?? "unknown";
     if (Number.isFinite(monoMs) && Number.isSafeInteger(timeUs)) {
-      notes.boot = { bootId: body.slice(0, ID_BYTES), monoMs, timeUs, clock };
+      metadata.boot = { bootId: body.slice(0, ID_BYTES), monoMs, timeUs, clock };
     }
   } else if (tag === ENTRY_BUSES_TAG && body.every((bus) => bus < MAX_BUSES)) result.entryBuses = body;
   else if (tag === GAP_TAG && body.length >= GAP_BYTES) {
     const firstMissing = Number(view.getBigUint64(0, true));
     const reason = GAP_REASONS[body[8] ?? 0];
-    if (reason && Number.isSafeInteger(firstMissing)) notes.gap = { firstMissing, reason };
+    if (reason && Number.isSafeInteger(firstMissing)) metadata.gap = { firstMissing, reason };
   } else if (tag === DIGESTS_TAG) {
     const digests = decodeDigestNote(body);
-    if (digests) notes.digests = digests;
+    if (digests) metadata.digests = digests;
   } else if (tag === COUNTS_TAG) {
     const counts = decodeBusCounts(body);
-    if (counts) notes.counts = counts;
+    if (counts) metadata.counts = counts;
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * The thread of a {@linkcode PackWorker}: a block comes with the port that waits for it.
+ * Script of {@linkcode PackWorker}'s thread. Each message is a block, with a port for the result.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import { compressSmall } from "./compression.ts";
 
 addEventListener("message", (event) => {
   if (!(event instanceof MessageEvent)) return;
-  // Of its own size, so that it can be handed over.
+  // A copy with its own buffer, which can be transferred.
   const packed = compressSmall(event.data).slice();
   event.ports[0]?.postMessage(packed, [packed.buffer]);
 });

@@ -1,6 +1,59 @@
 import { errorText, type Logger } from "../../base/mod.ts";
 import { compress } from "./compression.ts";
-import type { PackThread } from "./pack_thread.ts";
+
+/** Compresses blocks outside the event loop, one at a time. */
+export interface PackThread {
+  /** Compresses a block. Rejects if the thread cannot do it, now or ever. */
+  pack(block: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>>;
+  /** Ends the thread. A pending `pack` never settles. */
+  close(): void;
+}
+
+const SCRIPT = new URL("./pack_worker.ts", import.meta.url);
+
+/** True if a worker may read its script: without the permission Deno would prompt at a terminal, and block everything. */
+function mayStart(): boolean {
+  return SCRIPT.protocol !== "file:" || Deno.permissions.querySync({ name: "read", path: SCRIPT }).state === "granted";
+}
+
+/**
+ * Blocks that one worker compresses. Each leaves half a megabyte of garbage, which is not collected before tens of megabytes
+ * have piled up; a new worker costs the event loop a few milliseconds.
+ */
+const BLOCKS_PER_WORKER = 8;
+
+/** A worker that starts with the first block, and is replaced after {@linkcode BLOCKS_PER_WORKER} blocks. */
+export class PackWorker implements PackThread {
+  #worker: Worker | undefined;
+  #blocks = 0;
+  #port: MessagePort | undefined;
+
+  async pack(block: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+    if (!mayStart()) throw new Error("Reading of the worker's script is not allowed");
+    const worker = this.#worker ??= new Worker(SCRIPT, { type: "module" });
+    const { port1, port2 } = new MessageChannel();
+    this.#port = port1;
+    try {
+      return await new Promise((resolve, reject) => {
+        worker.onerror = (event) => {
+          event.preventDefault();
+          reject(new Error(event.message));
+        };
+        port1.onmessage = ({ data }) => resolve(data);
+        worker.postMessage(block, [port2]);
+      });
+    } finally {
+      port1.close();
+      if (++this.#blocks % BLOCKS_PER_WORKER === 0) this.close();
+    }
+  }
+
+  close(): void {
+    this.#port?.close();
+    this.#worker?.terminate();
+    this.#worker = undefined;
+  }
+}
 
 type State =
   | { kind: "idle" }
@@ -11,8 +64,8 @@ type State =
 const IDLE: State = { kind: "idle" };
 
 /**
- * Packs blocks: small in a thread of its own when there is time, fast at once when there is none. A thread that fails
- * is not used again; one that hangs costs nothing but size.
+ * Compresses blocks: harder in a thread if the block may wait, else fast and synchronously. A thread that failed is not
+ * used again; while a thread hangs, blocks are only larger.
  */
 export class BlockPacker {
   readonly #thread: PackThread;
@@ -20,7 +73,7 @@ export class BlockPacker {
   readonly #onDone: () => void;
   #state: State = IDLE;
 
-  /** @param options.onDone told when a block that was waited for can be asked for again */
+  /** @param options.onDone called when {@linkcode BlockPacker.pack} can be called again for the block in the thread */
   constructor({ thread, log, onDone }: { thread: PackThread; log: Logger; onDone: () => void }) {
     this.#thread = thread;
     this.#log = log;
@@ -28,9 +81,9 @@ export class BlockPacker {
   }
 
   /**
-   * Packs a block, or gives what the thread has made of it.
+   * Compresses a block, or returns the thread's result.
    *
-   * @returns undefined while the thread is at it, which happens only when the block `mayWait`
+   * @returns undefined while the thread compresses it, only if the block `mayWait`
    */
   pack(block: Uint8Array<ArrayBuffer>, { mayWait }: { mayWait: boolean }): Uint8Array<ArrayBuffer> | undefined {
     const state = this.#state;
@@ -38,9 +91,9 @@ export class BlockPacker {
       this.#state = IDLE;
       return state.packed;
     }
-    const isAtIt = state.kind === "packing" && state.block === block;
+    const isInThread = state.kind === "packing" && state.block === block;
     const isFree = state.kind === "idle" || state.kind === "packed";
-    if (!mayWait || !(isAtIt || isFree)) return compress(block, "zstd");
+    if (!mayWait || !(isInThread || isFree)) return compress(block, "zstd");
     if (isFree) void this.#start(block);
     return undefined;
   }
@@ -55,8 +108,7 @@ export class BlockPacker {
     try {
       this.#state = { kind: "packed", block, packed: await this.#thread.pack(block) };
     } catch (error) {
-      const reason = errorText(error);
-      this.#log.warn("no thread packs blocks: they will be a tenth larger", { reason });
+      this.#log.warn("compression thread failed: blocks will be about 10 % larger", { reason: errorText(error) });
       this.#state = { kind: "broken" };
     }
     this.#onDone();

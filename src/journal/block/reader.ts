@@ -1,4 +1,5 @@
-import { type Block, readBlock } from "./block.ts";
+import { turn } from "../../base/mod.ts";
+import { type Block, readBlock, readMemoryBlock } from "./block.ts";
 import type { BlockLocation } from "../index/block_table.ts";
 import { decompress, loadDictionaryDecoder } from "./compression.ts";
 import { BlockError } from "../errors.ts";
@@ -11,7 +12,7 @@ import {
   parseFileHeader,
 } from "../file/layout.ts";
 
-/** Where a block is. */
+/** Location of a block in its file. */
 export type BlockSource = Pick<BlockLocation, "offset" | "bytes" | "unsealed">;
 
 interface OpenFile {
@@ -20,44 +21,53 @@ interface OpenFile {
   header: FileHeader;
 }
 
-/** A block as it lies in its file. */
+/** A block with its stored form. */
 export interface StoredBlock {
-  /** Unpacked and checked. */
+  /** The decompressed, checked block. */
   block: Block;
-  /** Its bytes, unpacked. */
+  /** Its decompressed bytes. */
   bytes: Uint8Array;
-  /** Its bytes in the file, behind the block's header, where they are plain zstd. */
+  /** Its compressed bytes in the file, without the header; undefined unless they are zstd without a dictionary. */
   packed: Uint8Array<ArrayBuffer> | undefined;
-  /** Bytes from the header on. */
+  /** Size in the file including the header, bytes. */
   storedBytes: number;
 }
 
-/** Reads blocks of one file after the other; the file read last is kept open until closed. */
+/** Reads blocks of files. Keeps the most recently used file open until disposed. */
 export class BlockReader implements Disposable {
   #open: OpenFile | undefined;
 
   /**
-   * Reads, unpacks and checks a block.
+   * Reads, decompresses and checks a block.
    *
-   * @throws {Deno.errors.NotFound} the file is gone
-   * @throws {BlockError} the block is damaged, or the file is no journal
+   * @throws {Deno.errors.NotFound} the file does not exist
+   * @throws {BlockError} the block is damaged, or the file is not a journal
    */
-  async read(path: string, place: BlockSource): Promise<Block> {
-    return (await this.readStored(path, place)).block;
+  async read(path: string, source: BlockSource): Promise<Block> {
+    return (await this.readStored(path, source)).block;
   }
 
-  /** Does the same, and gives the bytes, too. */
+  /** As {@linkcode BlockReader.read}; undefined if the block is damaged or its file does not exist. */
+  async tryRead(path: string, source: BlockSource): Promise<Block | undefined> {
+    try {
+      return await this.read(path, source);
+    } catch (error) {
+      if (error instanceof BlockError || error instanceof Deno.errors.NotFound) return undefined;
+      throw error;
+    }
+  }
+
+  /** As {@linkcode BlockReader.read}, with the bytes of the block. */
   async readStored(path: string, { offset, bytes, unsealed }: BlockSource): Promise<StoredBlock> {
     if (unsealed) {
-      const block = readBlock(unsealed, { version: 2, blockBytes: unsealed.length });
-      return { block, bytes: unsealed, packed: undefined, storedBytes: bytes };
+      return { block: readMemoryBlock(unsealed), bytes: unsealed, packed: undefined, storedBytes: bytes };
     }
     const { file, header } = await this.#use(path);
-    const length = bytes === 0 ? await this.#lengthAt(offset) : bytes;
+    const length = bytes === 0 ? await lengthAt(offset, { file, header }) : bytes;
     const stored = await readFileAt(file, { offset, length });
     const found = parseBlockHeader(stored, header);
     if (found.kind !== "block" || storedBytes(found.header) !== stored.length) {
-      throw new BlockError("size", "The block is not whole");
+      throw new BlockError("size", "The block is incomplete");
     }
     const { headerBytes, dictionaryBytes, compression } = found.header;
     const data = stored.subarray(headerBytes + dictionaryBytes);
@@ -94,13 +104,19 @@ export class BlockReader implements Disposable {
       throw error;
     }
   }
+}
 
-  async #lengthAt(offset: number): Promise<number> {
-    const open = this.#open;
-    if (!open) return 0;
-    const bytes = await readFileAt(open.file, { offset, length: blockHeaderBytes(open.header) });
-    const found = parseBlockHeader(bytes, open.header);
-    if (found.kind !== "block") throw new BlockError("size", "The block has no possible length");
-    return storedBytes(found.header);
+/** Reads blocks that are in no file yet. Yields to other tasks before each. */
+export async function* readUnwritten(unwritten: readonly Uint8Array[]): AsyncGenerator<Block> {
+  for (const bytes of unwritten) {
+    await turn();
+    yield readMemoryBlock(bytes);
   }
+}
+
+/** Size of the block at an offset, from its header. */
+async function lengthAt(offset: number, { file, header }: Pick<OpenFile, "file" | "header">): Promise<number> {
+  const found = parseBlockHeader(await readFileAt(file, { offset, length: blockHeaderBytes(header) }), header);
+  if (found.kind !== "block") throw new BlockError("size", "The length of the block is invalid");
+  return storedBytes(found.header);
 }

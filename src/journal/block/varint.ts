@@ -1,6 +1,6 @@
-// Unsigned LEB128, the varint of the block format, for whole numbers from 0 to 2^53 - 1.
+// Unsigned LEB128, the varint of the block format, for integers from 0 to 2^53 - 1.
 
-/** Longest varint of a number below 2^53. */
+/** Longest varint of a number below 2^53, bytes. */
 const MAX_BYTES = 8;
 
 /** Appends a number to a list of bytes. */
@@ -10,7 +10,7 @@ export function pushVarint(bytes: number[], value: number): void {
   bytes.push(rest);
 }
 
-/** Reads varints one after the other; undefined where the bytes end, or the number is 2^53 or more. */
+/** Reads consecutive varints; undefined at the end of the bytes, or for 2^53 or more. */
 export class VarintReader {
   readonly #bytes: Uint8Array;
   #at = 0;
@@ -19,12 +19,11 @@ export class VarintReader {
     this.#bytes = bytes;
   }
 
-  /** Whether everything was read. */
+  /** True when all bytes are consumed. */
   get isAtEnd(): boolean {
     return this.#at >= this.#bytes.length;
   }
 
-  /** The next number. */
   next(): number | undefined {
     let value = 0;
     for (let i = 0, unit = 1; i < MAX_BYTES; i++, unit *= 0x80) {
@@ -36,7 +35,7 @@ export class VarintReader {
     return undefined;
   }
 
-  /** The next bytes, a copy. */
+  /** Copies the next bytes. */
   bytes(count: number): Uint8Array<ArrayBuffer> | undefined {
     const found = this.#bytes.slice(this.#at, this.#at + count);
     this.#at += count;

@@ -1,39 +1,39 @@
 /**
- * Digests of frames by their numbers: what two sides compare to see that they have the same frames under the same
- * numbers. Numbers are divided into windows of 65 536, aligned: window w has the numbers from 65 536 w up to 65 536 w +
- * 65 535 (number 0 is never given out). A digest covers frames without a gap within one window.
+ * Digests of frames by their numbers: two sides compare them to verify that they have the same frames under the same
+ * numbers. Numbers are divided into aligned windows of 65 536: window w has the numbers from 65 536 w to 65 536 w +
+ * 65 535 (number 0 is never assigned). A digest covers consecutive frames within one window.
  *
- * The digest of some frames is the sum of the hashes of its frames, each of the two lanes modulo 2^32; so their order
- * does not matter. The hash of one frame, with 32-bit words, `*` modulo 2^32 and `rot` to the left:
+ * The digest is the sum of the hashes of its frames, each of the two lanes modulo 2^32, so it is independent of their
+ * order. The hash of one frame, with 32-bit words, `*` modulo 2^32 and `rot` to the left:
  *
  *   a = (low word of the number ^ bus << 16 ^ 0x9e3779b9) * 0x85ebca6b,        a ^= a >> 15
  *   b = (low word of the time ^ 0x7f4a7c15) * 0xc2b2ae35,                      b ^= b >> 13
  *   a = (a ^ identifier) * 0x27d4eb2f,                                         a ^= a >> 15
- *   b = (b ^ (time / 2^32, rounded to zero) ^ length << 21) * 0x165667b1,      b ^= b >> 13
+ *   b = (b ^ (time / 2^32, truncated) ^ length << 21) * 0x165667b1,            b ^= b >> 13
  *   for each whole 8 bytes of the payload, as two little-endian words u and v:
  *     u = u * 0xcc9e2d51,  a = rot((a ^ u ^ u >> 11) * 0x9e3779b1, 13)
  *     v = v * 0x1b873593,  b = rot((b ^ v ^ v >> 11) * 0x85ebca77, 17)
- *   for each byte x that is left:
+ *   for each remaining byte x:
  *     a = rot((a ^ x) * 0x9e3779b1, 13)
  *   a = (a ^ b >> 15) * 0x2c1b3c6d,  b = (b ^ a >> 13) * 0x297a2d39,  a ^= b >> 16
  *
- * The time is in microseconds since 1970. On the wire and on disk a digest is a, then b, little-endian. It is no
- * cryptographic hash: it finds copied disks and mistakes, not forgeries.
+ * The time is in microseconds since 1970. On the wire and on disk a digest is a, then b, little-endian. It is not a
+ * cryptographic hash: it detects copied disks and mistakes, not forgeries.
  */
 import { CAN_ID_MASK, type Message } from "../../frame/mod.ts";
 import { pushVarint, VarintReader } from "../block/varint.ts";
 
-/** What of a frame is in its hash, beside its number. */
+/** The parts of a frame that its hash covers, besides its number. */
 type DigestFrame = Pick<Message, "id" | "bus" | "timeUs" | "data" | "offset" | "length">;
 
-/** Numbers of a window. */
+/** Size of a window, numbers. */
 export const DIGEST_WINDOW = 65_536;
-/** Newest finished digests that are kept. */
+/** Maximum number of finished digests; the newest remain. */
 export const MAX_WINDOW_DIGESTS = 64;
-/** Bytes of a digest. */
+/** Size of a digest, bytes. */
 export const DIGEST_BYTES = 8;
 
-/** The digest of the frames from one number through another, both in one window. */
+/** Digest of the frames from `firstSeq` through `lastSeq`, both in one window. */
 export interface WindowDigest {
   /** First sequence number. */
   firstSeq: number;
@@ -43,30 +43,30 @@ export interface WindowDigest {
   hash: Uint8Array<ArrayBuffer>;
 }
 
-/** Digests as a block keeps them: those that are finished, oldest first, and the one that goes on, when it began. */
+/** Digests as a block stores them: of the frames before it. */
 export interface DigestNote {
-  /** Windows that are complete, oldest first. */
+  /** Finished digests, oldest first. */
   finished: readonly WindowDigest[];
-  /** The window that is being filled; left out before its first frame. */
+  /** Digest of the unfinished window; omitted before its first frame. */
   open?: WindowDigest;
 }
 
-/** The first number of the window that has this number. */
+/** First number of the window that contains a number. */
 export function windowStart(seq: number): number {
   return seq - seq % DIGEST_WINDOW;
 }
 
-/** The last number of the window that has this number. */
+/** Last number of the window that contains a number. */
 export function windowEnd(seq: number): number {
   return windowStart(seq) + DIGEST_WINDOW - 1;
 }
 
-/** Whether two digests of the same numbers are of the same frames. */
+/** True if two digests of the same numbers are equal. */
 export function isSameHash(one: Uint8Array, other: Uint8Array): boolean {
   return one.length === other.length && one.every((byte, at) => byte === other[at]);
 }
 
-/** Adds up the hashes of frames. */
+/** Sum of the hashes of frames. */
 export class FrameSum {
   #low = 0;
   #high = 0;
@@ -99,7 +99,7 @@ export class FrameSum {
     this.#high = (this.#high + b) | 0;
   }
 
-  /** The digest of all that was added. */
+  /** Digest of the added frames. */
   get hash(): Uint8Array<ArrayBuffer> {
     const bytes = new Uint8Array(DIGEST_BYTES);
     const view = new DataView(bytes.buffer);
@@ -108,7 +108,7 @@ export class FrameSum {
     return bytes;
   }
 
-  /** Goes on with a digest, or begins with nothing. */
+  /** Replaces the sum by a digest; default 0. */
   set(hash?: Uint8Array<ArrayBuffer>): void {
     const view = hash && new DataView(hash.buffer, hash.byteOffset, hash.length);
     this.#low = view?.getInt32(0, true) ?? 0;
@@ -120,15 +120,15 @@ function word(data: Uint8Array, at: number): number {
   return (data[at] ?? 0) | ((data[at + 1] ?? 0) << 8) | ((data[at + 2] ?? 0) << 16) | ((data[at + 3] ?? 0) << 24);
 }
 
-/** The digests of a recording, kept up to date with each frame. A gap in the numbers ends a digest before its window. */
+/** The digests of a recording, updated with each frame. A gap in the numbers ends a digest before its window ends. */
 export class WindowDigests {
   readonly #sum = new FrameSum();
   #finished: WindowDigest[];
-  /** Numbers of the digest that goes on: empty when both are the same. */
+  /** Range of the unfinished digest, without `#next`. */
   #first = 0;
   #next = 0;
 
-  /** Goes on with what a block has kept. */
+  /** Continues with the digests stored in a block; default none. */
   constructor({ finished, open }: DigestNote = { finished: [] }) {
     this.#finished = finished.slice(-MAX_WINDOW_DIGESTS);
     if (!open) return;
@@ -137,7 +137,7 @@ export class WindowDigests {
     this.#next = open.lastSeq + 1;
   }
 
-  /** Adds a frame. Numbers that were added before are skipped. */
+  /** Adds a frame. Ignores numbers that were added before. */
   add(seq: number, frame: DigestFrame): void {
     if (seq !== this.#next) {
       if (seq < this.#next) return;
@@ -149,20 +149,20 @@ export class WindowDigests {
     if ((this.#next & (DIGEST_WINDOW - 1)) === 0) this.#finish();
   }
 
-  /** Begins again with nothing: another epoch. */
+  /** Discards all digests, for a new epoch. */
   reset(): void {
     this.#finished = [];
     this.#sum.set();
     this.#first = this.#next = 0;
   }
 
-  /** What a block that begins now keeps. */
+  /** The digests to store in a block that begins now. */
   note(maxFinished: number = MAX_WINDOW_DIGESTS): DigestNote {
     const open = this.#open;
     return { finished: this.#finished.slice(-Math.max(1, maxFinished)), ...(open && { open }) };
   }
 
-  /** The newest digests, oldest first; the last one may go on. */
+  /** All digests, oldest first; the last one may be unfinished. */
   list(): WindowDigest[] {
     const open = this.#open;
     return open ? [...this.#finished, open] : [...this.#finished];
@@ -183,14 +183,14 @@ export class WindowDigests {
   }
 }
 
-// Body of tag 6: the digest that goes on, then those that are finished, newest first; each one is
+// Body of tag 6: the unfinished digest, then the finished ones, newest first; each one is
 //
-//   numbers between it and the one before in the list, varint (of the first: its last number) | how many numbers it covers,
+//   numbers between it and the previous one in the list, varint (of the first: its last number) | count of its numbers,
 //   varint | digest, 8 bytes
 //
-// Where none goes on, the first has a count of 0.
+// Without an unfinished digest, the first has a count of 0.
 
-/** Encodes digests as a block keeps them. */
+/** Encodes digests for the metadata of a block. */
 export function encodeDigestNote({ finished, open }: DigestNote): Uint8Array {
   const bytes: number[] = [];
   const newest = finished.at(-1)?.lastSeq ?? 0;
@@ -205,7 +205,7 @@ export function encodeDigestNote({ finished, open }: DigestNote): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
-/** Reads what {@linkcode encodeDigestNote} gave; undefined where the bytes make no sense. */
+/** Decodes the output of {@linkcode encodeDigestNote}; undefined if the bytes are invalid. */
 export function decodeDigestNote(body: Uint8Array): DigestNote | undefined {
   const reader = new VarintReader(body);
   const found: WindowDigest[] = [];

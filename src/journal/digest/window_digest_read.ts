@@ -1,26 +1,26 @@
 import { turn } from "../../base/mod.ts";
-import { newStoredFrame } from "../../frame/mod.ts";
-import { type Block, readBlock } from "../block/block.ts";
-import { BlockReader } from "../block/reader.ts";
+import { newStoredFrame, type StoredFrame } from "../../frame/mod.ts";
+import type { Block } from "../block/block.ts";
+import { BlockReader, readUnwritten } from "../block/reader.ts";
 import { BlockError } from "../errors.ts";
 import { epochWordOf } from "../file/layout.ts";
 import type { JournalIndex } from "../index/journal_index.ts";
-import { SeenBlocks } from "../index/seen_blocks.ts";
+import { SeenBlocks } from "../index/file_index.ts";
 import { DIGEST_WINDOW, FrameSum, type WindowDigest, WindowDigests } from "./window_digest.ts";
 
-/** Frames that are hashed before others get their turn: less than a millisecond's worth. */
-const FRAMES_A_TURN = 8192;
+/** Frames hashed before yielding to other tasks: less than a millisecond. */
+const FRAMES_PER_TURN = 8192;
 
-/** Where frames are read. */
+/** A recorded epoch. */
 interface Recorded {
-  index: Pick<JournalIndex, "places">;
-  /** 16 bytes that name the epoch. */
+  index: Pick<JournalIndex, "locations">;
+  /** 16 bytes that identify the epoch. */
   epoch: Uint8Array;
 }
 
 /**
- * The digests of a recording that ends with this number, to go on with. The newest block that keeps digests says those of
- * the frames before it; at most one window of frames is read.
+ * Restores the digests of a recording that ends with `lastSeq`. The newest block with digests has those of the frames
+ * before it; at most one window of frames is read.
  */
 export async function digestsThrough(
   lastSeq: number,
@@ -31,14 +31,14 @@ export async function digestsThrough(
   const fromSeq = Math.max(1, lastSeq - DIGEST_WINDOW + 1);
   for await (const block of index.blocks({ fromSeq, epochWord: epochWordOf(epoch) })) {
     if (!isOfEpoch(block, epoch)) continue;
-    const { notes } = block;
-    if (notes.digests) digests = new WindowDigests(notes.digests);
+    const { metadata } = block;
+    if (metadata.digests) digests = new WindowDigests(metadata.digests);
     await eachFrame(block, (frame) => digests.add(frame.seq, frame));
   }
   return digests;
 }
 
-/** The digest of the recorded frames from one number through another; undefined where one of them cannot be read. */
+/** Digest of the recorded frames from `firstSeq` through `lastSeq`; undefined if one of them cannot be read. */
 export async function readDigest(
   { firstSeq, lastSeq }: Pick<WindowDigest, "firstSeq" | "lastSeq">,
   { index, epoch }: Recorded,
@@ -56,7 +56,9 @@ export async function readDigest(
   return undefined;
 }
 
-/** The digest of the newest recorded frames without a gap from one number through another; undefined: none can be read. */
+/**
+ * Digest of the last run of consecutive readable frames from `firstSeq` through `lastSeq`; undefined if none can be read.
+ */
 export async function readNewestDigest(
   { firstSeq, lastSeq }: Pick<WindowDigest, "firstSeq" | "lastSeq">,
   { index, epoch }: Recorded,
@@ -78,66 +80,55 @@ export async function readNewestDigest(
   return next === 0 ? undefined : { firstSeq: first, lastSeq: next - 1, hash: sum.hash };
 }
 
-/** The first number of the newest recorded block that begins below a number; undefined: none does. */
+/** First number of the newest recorded block that begins below `seq` and may hold `oldest` or higher; undefined if none. */
 export async function newestBlockBelow(
   seq: number,
-  { index, epoch, oldest }: Recorded & {
-    /** The oldest number that is looked for. */
-    oldest: number;
-  },
+  { index, epoch, oldest }: Recorded & { oldest: number },
 ): Promise<number | undefined> {
-  const { places, unwritten } = await index.places({ fromSeq: oldest, epochWord: epochWordOf(epoch) });
+  const { locations, unwritten } = await index.locations({ fromSeq: oldest, epochWord: epochWordOf(epoch) });
   let newest = -1;
   const consider = (first: number) => {
     if (first < seq) newest = Math.max(newest, first);
   };
-  for (const place of places) consider(place.seq);
-  for (const bytes of unwritten) {
-    await turn();
-    const block = readBlock(bytes, { version: 2, blockBytes: bytes.length });
-    if (block.baseSeq !== undefined && block.notes.epoch?.toHex() === epoch.toHex()) consider(block.baseSeq);
+  for (const location of locations) consider(location.seq);
+  for await (const { baseSeq, metadata } of readUnwritten(unwritten)) {
+    if (baseSeq !== undefined && metadata.epoch?.toHex() === epoch.toHex()) consider(baseSeq);
   }
   return newest < 1 ? undefined : newest;
 }
 
-/** Blocks that may have some of the numbers; no number comes twice. Those that cannot be read are left out. */
+/** Blocks that may hold some of the numbers, no number twice. Skips unreadable blocks. */
 async function* blocksBetween(
   { firstSeq, lastSeq }: Pick<WindowDigest, "firstSeq" | "lastSeq">,
   { index, epoch }: Recorded,
 ): AsyncGenerator<Block> {
   const epochWord = epochWordOf(epoch);
-  const { places, unwritten } = await index.places({ fromSeq: firstSeq, epochWord });
+  const { locations, unwritten } = await index.locations({ fromSeq: firstSeq, epochWord });
   const seen = new SeenBlocks();
   using reader = new BlockReader();
-  for (const place of places) {
-    if (place.seq > lastSeq) continue;
-    try {
-      const block = await reader.read(place.path, place);
-      if (isOfEpoch(block, epoch)) yield* seen.fresh(block, epochWord);
-    } catch (error) {
-      if (!(error instanceof BlockError || error instanceof Deno.errors.NotFound)) throw error;
-    }
+  for (const location of locations) {
+    if (location.seq > lastSeq) continue;
+    const block = await reader.tryRead(location.path, location);
+    if (block && isOfEpoch(block, epoch)) yield* seen.fresh(block, epochWord);
   }
-  for (const bytes of unwritten) {
-    await turn();
-    const block = readBlock(bytes, { version: 2, blockBytes: bytes.length });
-    if (block.notes.epoch && isOfEpoch(block, epoch)) yield* seen.fresh(block, epochWord);
+  for await (const block of readUnwritten(unwritten)) {
+    if (block.metadata.epoch && isOfEpoch(block, epoch)) yield* seen.fresh(block, epochWord);
   }
 }
 
-/** Blocks of other software name no epoch: there the file's header has to do. */
-function isOfEpoch({ notes: { epoch: own } }: Block, epoch: Uint8Array): boolean {
+/** True unless the block names another epoch. Blocks of other software name none: the file's header was checked. */
+function isOfEpoch({ metadata: { epoch: own } }: Block, epoch: Uint8Array): boolean {
   return own === undefined || own.toHex() === epoch.toHex();
 }
 
-/** Hands the frames over; those behind a frame that cannot be read are left out. */
-async function eachFrame(block: Block, take: (frame: ReturnType<typeof newStoredFrame>) => void): Promise<void> {
+/** Calls `visit` for each frame, up to the first unreadable one. */
+async function eachFrame(block: Block, visit: (frame: StoredFrame) => void): Promise<void> {
   const frame = newStoredFrame();
   const cursor = block.frames();
   try {
     for (let i = 1; cursor.next(frame); i++) {
-      take(frame);
-      if (i % FRAMES_A_TURN === 0) await turn();
+      visit(frame);
+      if (i % FRAMES_PER_TURN === 0) await turn();
     }
   } catch (error) {
     if (!(error instanceof BlockError)) throw error;

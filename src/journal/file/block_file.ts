@@ -9,47 +9,47 @@ import {
 } from "../index/file_index.ts";
 import { FILE_HEADER_BYTES, parseFileHeader } from "./layout.ts";
 
-/** Bytes of a file that are read at once to find its blocks: they lie close together where they are compressed. */
+/** Size of the read buffer while locating blocks, bytes: headers of compressed blocks are close together. */
 const WINDOW_BYTES = 262_144;
 
 /** A journal file on disk, for reading from start to end. */
 export interface BlockFile {
-  /** Where it is. */
+  /** Path. */
   path: string;
-  /** Size of the file. */
+  /** Size, bytes. */
   bytes: number;
-  /** Its header, where its blocks are, and how it ends. */
+  /** Header, headers of its blocks, and state of its end. */
   index: FileIndex;
   /** Locations of its blocks, in file order. */
   blocks: readonly BlockLocation[];
-  /** Of a write-ahead log: name of the `.lpj` file that a start would write its frames into. */
+  /** Only of a write-ahead log: name of the `.lpj` file that the next start writes its frames into. */
   sealsInto?: string;
 }
 
 /**
  * Locates the blocks of a file without reading them.
  *
- * @throws {BlockError} the file is no journal
- * @throws {Deno.errors.NotFound} there is none
+ * @throws {BlockError} the file is not a journal
+ * @throws {Deno.errors.NotFound} the file does not exist
  */
 export async function openBlockFile(path: string): Promise<BlockFile> {
   using file = await Deno.open(path, { read: true });
   const { bytes, index } = await findBlocks(file);
-  return { path, bytes, index, blocks: index.blocks.map(placeOf) };
+  return { path, bytes, index, blocks: index.blocks.map(blockLocation) };
 }
 
-/** The same for an open file. */
+/** As {@linkcode openBlockFile}, for an open file. */
 export async function findBlocks(file: Deno.FsFile): Promise<Pick<BlockFile, "bytes" | "index">> {
   const { size, isFile } = await file.stat();
-  // A pipe would be waited for.
-  if (!isFile) throw new TypeError("it is no file");
+  // Reading a pipe would block.
+  if (!isFile) throw new TypeError("it is not a regular file");
   const read = (offset: number, length: number) => readFileAt(file, { offset, length });
   const { compression } = parseFileHeader(await read(0, FILE_HEADER_BYTES));
   const index = await readFileIndex(compression === "none" ? read : readingAhead(read, WINDOW_BYTES), size);
   return { bytes: size, index };
 }
 
-/** Where a block is, for {@linkcode BlockReader.read}. */
-export function placeOf({ offset, header, unsealed }: IndexedBlock): BlockLocation {
+/** Location of a block, for {@linkcode BlockReader.read}. */
+export function blockLocation({ offset, header, unsealed }: IndexedBlock): BlockLocation {
   return { offset, bytes: storedBytes(header), timeUs: header.baseTimeUs, seq: header.baseSeq ?? NaN, unsealed };
 }

@@ -6,19 +6,19 @@ import { type FileIndex, type IndexedBlock, readFileAt, storedBytes } from "../i
 import { FILE_HEADER_BYTES } from "./layout.ts";
 import { parseFileName } from "./name.ts";
 
-/** How a file ends. */
+/** End of a file. */
 export interface FileEnd {
   name: string;
   epochWord: number;
-  /** Its newest readable frame; 0 if there is none, or none with a number. */
+  /** Number of the newest readable frame; 0 if there is none, or no numbers. */
   lastSeq: number;
   epoch: Uint8Array<ArrayBuffer> | undefined;
-  /** Bytes after the last block that can be read; 0 where they are not from a crash. */
+  /** Bytes after the last readable block that a crash left; 0 if they are damage of another kind. */
   tornBytes: number;
   size: number;
 }
 
-/** Names of the journal's files, or of those with a prefix, the newest first. */
+/** Names of the journal files in a directory, or of those with a prefix, newest first. */
 export async function journalNames(directory: string, prefix?: string): Promise<string[]> {
   const found: { name: string; timeMs: number }[] = [];
   for await (const { name, isFile } of Deno.readDir(directory)) {
@@ -31,7 +31,7 @@ export async function journalNames(directory: string, prefix?: string): Promise<
 
 async function readIndexed(file: Deno.FsFile, { offset, header }: IndexedBlock, index: FileIndex) {
   const { headerBytes, dataBytes, compression } = header;
-  // Others' blocks: they are not cut, and their numbers are not ours.
+  // Not written by this software: never truncated, and without our numbers.
   if (compression === "zstd-dict") return undefined;
   const data = await readFileAt(file, { offset: offset + headerBytes, length: dataBytes });
   try {
@@ -42,7 +42,7 @@ async function readIndexed(file: Deno.FsFile, { offset, header }: IndexedBlock, 
   }
 }
 
-/** The last block of a file that can be read, and where it ends. */
+/** The last readable block of a file, and the offset after it. */
 async function lastBlock(file: Deno.FsFile, index: FileIndex): Promise<{ block: Block; end: number } | undefined> {
   for (const indexed of index.blocks.toReversed()) {
     const block = await readIndexed(file, indexed, index);
@@ -52,14 +52,14 @@ async function lastBlock(file: Deno.FsFile, index: FileIndex): Promise<{ block: 
 }
 
 /**
- * Most bytes that a crash leaves torn: one block, as each is synced before the next is begun, or an index. More than
- * that is damage of another kind, which is left to whoever wants to look at it.
+ * Maximum number of torn bytes after a crash: one block, as each is synced before the next begins, or an index. More bytes
+ * are damage of another kind, and stay for analysis.
  */
-function mostTorn({ header, blocks }: FileIndex): number {
+function maxTornBytes({ header, blocks }: FileIndex): number {
   return Math.max(header.blockBytes + 4096, 8 * blocks.length + 4096);
 }
 
-/** How a file ends; undefined when it is no journal. */
+/** Reads the end of a file; undefined if it is not a journal. */
 export async function readEnd(file: Deno.FsFile, name: string): Promise<FileEnd | undefined> {
   const found = await findBlocks(file).catch((error) => {
     if (error instanceof BlockError) return undefined;
@@ -75,29 +75,29 @@ export async function readEnd(file: Deno.FsFile, name: string): Promise<FileEnd 
     name,
     epochWord,
     lastSeq: last?.block.baseSeq === undefined ? 0 : last.block.baseSeq + last.block.frameCount - 1,
-    epoch: last?.block.notes.epoch,
-    tornBytes: torn <= mostTorn(index) ? torn : 0,
+    epoch: last?.block.metadata.epoch,
+    tornBytes: torn <= maxTornBytes(index) ? torn : 0,
     size,
   };
 }
 
-/** Gives how a file ends, by its name; `mayBeTorn` where it is the newest one, or all newer ones have no frame. */
-export type ReadEnd = (name: string, mayBeTorn: boolean) => Promise<FileEnd | undefined>;
+/** Reads the end of a file, by name. `mayBeTorn`: it is the newest file with a frame, as far as is known. */
+type ReadEnd = (name: string, mayBeTorn: boolean) => Promise<FileEnd | undefined>;
 
-/** The ends of files, each read when it is first needed. */
+/** The ends of files, each read on first use. */
 export class FileEnds {
   readonly #names: readonly string[];
   readonly #read: ReadEnd;
   readonly #ends: FileEnd[] = [];
   #at = 0;
 
-  /** @param names the newest first */
+  /** @param names newest first */
   constructor(names: readonly string[], read: ReadEnd) {
     this.#names = names;
     this.#read = read;
   }
 
-  /** The newest file with frames, or the newest one of an epoch. */
+  /** End of the newest file with frames, optionally of one epoch. */
   async find(epochWord?: number): Promise<FileEnd | undefined> {
     const fits = (end: FileEnd) => end.lastSeq > 0 && (epochWord === undefined || end.epochWord === epochWord);
     const known = this.#ends.find(fits);

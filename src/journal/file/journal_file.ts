@@ -1,26 +1,27 @@
 import { syncDirectory } from "../../base/mod.ts";
 import { compress } from "../block/compression.ts";
-import { JOURNAL_FILE_MODE } from "./modes.ts";
+import { concat } from "../block/metadata.ts";
+import type { SealedBlock } from "../types.ts";
+import { JOURNAL_FILE_MODE } from "./name.ts";
 import { encodeBlockHeader, encodeFileHeader, encodeIndex, FILE_HEADER_BYTES, type FileHeader } from "./layout.ts";
 
-/** A block that is ready to be written. */
-export interface SealedBlock {
-  bytes: Uint8Array<ArrayBuffer>;
-  firstSeq: number;
-  lastSeq: number;
-  firstTimeUs: number;
-  latestTimeUs: number;
-  /** First four bytes of its epoch; see {@linkcode epochWordOf}. */
-  epochWord: number;
-}
-
-/** How a journal file is made. */
+/** Options of a new journal file. */
 export interface JournalFileOptions {
   path: string;
   directory: string;
   blockBytes: number;
   compression: "none" | "zstd";
   epochWord: number;
+}
+
+/** Metadata of a file or directory; undefined if it does not exist. */
+export async function statIfExists(path: string): Promise<Deno.FileInfo | undefined> {
+  try {
+    return await Deno.stat(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
 }
 
 /** Writes all bytes at the file's current position. */
@@ -30,8 +31,7 @@ export async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<vo
 }
 
 /**
- * Makes sure that an open file is still the one of its name: what is written to one that was removed goes nowhere, and
- * the system says nothing.
+ * Checks that an open file is still the one at its path: writes to a deleted file succeed, and are lost.
  *
  * @throws {Deno.errors.NotFound} it is not
  */
@@ -42,7 +42,7 @@ export async function requireInPlace(file: Deno.FsFile, path: string): Promise<v
   }
 }
 
-/** One journal file that is being written: made new, grown block by block, ended with an index. */
+/** A journal file that is being written: created, extended block by block, and completed with an index. */
 export class JournalFile {
   readonly path: string;
   readonly header: FileHeader;
@@ -60,9 +60,9 @@ export class JournalFile {
   }
 
   /**
-   * Makes the file, with its header, and syncs both file and directory.
+   * Creates the file with its header, and syncs file and directory.
    *
-   * @throws {Deno.errors.AlreadyExists} there is one of that name
+   * @throws {Deno.errors.AlreadyExists} the file exists
    */
   static async create(options: JournalFileOptions): Promise<JournalFile> {
     const { path, directory } = options;
@@ -70,7 +70,7 @@ export class JournalFile {
     const journal = new JournalFile(options, file);
     try {
       await writeAll(file, encodeFileHeader(journal.header));
-      // Before any block: a header that is torn could say something else of all of them.
+      // Before any block: a torn header could misrepresent all of them.
       await file.syncData();
       await syncDirectory(directory);
       return journal;
@@ -80,27 +80,27 @@ export class JournalFile {
     }
   }
 
-  /** Bytes so far. */
+  /** Size so far, bytes. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Blocks so far. */
+  /** Number of blocks so far. */
   get blocks(): number {
     return this.#offsets.length;
   }
 
   /**
-   * Writes a block and syncs it. Returns where it begins. After an error the file takes no more blocks.
+   * Writes and syncs a block. Returns its offset. After an error call {@linkcode JournalFile.abandon}.
    *
-   * @param packed its bytes as stored in the file; left out: packed now
+   * @param packed the block as stored in the file; default: compresses it now
    */
   async append(sealed: SealedBlock, packed?: Uint8Array<ArrayBuffer>): Promise<number> {
     const [offset = this.#bytes] = await this.appendAll([{ sealed, packed }]);
     return offset;
   }
 
-  /** Writes several blocks, which are safe together in the end; otherwise as {@linkcode append}. */
+  /** Writes several blocks with one sync; otherwise as {@linkcode JournalFile.append}. */
   async appendAll(
     blocks: readonly { sealed: SealedBlock; packed?: Uint8Array<ArrayBuffer> | undefined }[],
   ): Promise<number[]> {
@@ -111,20 +111,20 @@ export class JournalFile {
     for (const { sealed: { bytes, firstSeq, firstTimeUs }, packed } of blocks) {
       const data = packed ?? compress(bytes, compression);
       const header = { baseTimeUs: firstTimeUs, baseSeq: firstSeq, dictionaryBytes: 0, dataBytes: data.length };
-      const head = compression === "zstd" ? encodeBlockHeader(header, { version: 2, compression }) : new Uint8Array(0);
+      const head = encodeBlockHeader(header, { version: 2, compression });
       parts.push(head, data);
       offsets.push(end);
       end += head.length + data.length;
     }
     await requireInPlace(this.#file, this.path);
-    await writeAll(this.#file, joined(parts, end - this.#bytes));
+    await writeAll(this.#file, concat(parts));
     await this.#file.syncData();
     this.#bytes = end;
     this.#offsets.push(...offsets);
     return offsets;
   }
 
-  /** Ends the file with its index, syncs and closes it. After an error it is to be abandoned. */
+  /** Completes the file with its index, syncs and closes it. After an error call {@linkcode JournalFile.abandon}. */
   async end(): Promise<void> {
     if (this.#offsets.length === 0) return await this.abandon();
     if (this.#options.compression === "zstd") await writeAll(this.#file, encodeIndex(this.#offsets));
@@ -133,14 +133,14 @@ export class JournalFile {
   }
 
   /**
-   * Closes the file with the blocks that are safe, or removes it when there is none: the last one may lie there whole
-   * without being safe, and will be written once more elsewhere. What fails here is mended when a recording starts.
+   * Closes the file with its durable blocks; removes it if it has none. The last block may be complete without being durable:
+   * it is truncated, because it will be written to another file. If that fails, the next start repairs the file.
    */
   async abandon(): Promise<void> {
     try {
       await this.#file.truncate(this.#bytes);
     } catch {
-      // The disk fails, which is why we are here.
+      // Expected: the disk failed.
     }
     try {
       this.#file.close();
@@ -149,14 +149,4 @@ export class JournalFile {
     }
     if (this.#offsets.length === 0) await Deno.remove(this.path).catch(() => {});
   }
-}
-
-function joined(parts: readonly Uint8Array<ArrayBuffer>[], length: number): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }

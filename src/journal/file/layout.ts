@@ -1,68 +1,68 @@
 import { type FormatVersion, framesStart, isBlockSize } from "../block/layout.ts";
 import { BlockError } from "../errors.ts";
-import { type Compression, MAX_BLOCK_BYTES, MIN_BLOCK_BYTES } from "../types.ts";
+import type { Compression } from "../types.ts";
 
-// A file: header | blocks | index (compressed files, when they were closed in order). All numbers little-endian.
+// A file: header | blocks | index (compressed files only, after an orderly close). All numbers little-endian.
 
 /** `LPJ`. */
 const FILE_MAGIC = [0x4c, 0x50, 0x4a] as const;
-/** Bytes of a file's header: magic, version u8, block size u32, flags u32, four bytes that were reserved. */
+/** Bytes of a file's header: magic, version u8, block size u32, flags u32, epoch u32 (reserved in older software). */
 export const FILE_HEADER_BYTES = 16;
-/** Lowest eight bits of the flags: index in this list. */
+/** Compressions; the lowest eight bits of the flags are an index of this list. */
 const COMPRESSIONS: readonly Compression[] = ["none", "zstd", "zstd-dict"];
 const COMPRESSION_MASK = 0xff;
 
-/** `LPJI` as a number, the end of a file that has an index. */
+/** `LPJI` as a number: the last four bytes of a file with an index. */
 const INDEX_MAGIC = 0x494a504c;
 /** Bytes after the offsets of an index: their count u32, magic. */
 export const INDEX_FOOTER_BYTES = 8;
 const OFFSET_BYTES = 8;
-/** Most blocks that an index may list. */
+/** Maximum number of blocks in an index. */
 const MAX_INDEX_BLOCKS = 262_144;
 
-/** Largest dictionary that is read; peers write up to 8192 bytes, zstd's own tool up to 112,640. */
+/** Largest dictionary that is read, bytes; peers write up to 8192 bytes, zstd's own tool up to 112,640. */
 export const MAX_DICTIONARY_BYTES: number = 1024 * 1024;
 
-/** What a file says of all its blocks. */
+/** Header of a file. */
 export interface FileHeader {
   /** Format of the file. */
   version: FormatVersion;
-  /** Bytes of each block, unpacked. */
+  /** Bytes of each decompressed block. */
   blockBytes: number;
-  /** How its blocks lie. */
+  /** Compression of the blocks. */
   compression: Compression;
-  /** First four bytes of the epoch, as a little-endian number; 0 where it is not told. */
+  /** First four bytes of the epoch, as a little-endian number; 0 if the file names none. */
   epochWord: number;
 }
 
-/** What stands in front of a block, or in its first bytes where blocks are not compressed. */
+/** Header before a compressed block; for an uncompressed block, its first bytes. */
 export interface BlockHeader {
-  /** As the block's own, but under no checksum: good for searching. Above 2^53 the nearest number. */
+  /** Copy of the block's base time, not covered by a checksum: only for searching. Rounded above 2^53. */
   baseTimeUs: number;
-  /** Likewise; undefined in version 1. */
+  /** Copy of the block's base sequence number, likewise; undefined in version 1. */
   baseSeq: number | undefined;
-  /** `zstd` where the file has dictionaries and this block has none. */
+  /** `zstd` if this block has no dictionary though the file's compression is `zstd-dict`. */
   compression: Compression;
-  /** Bytes of the header itself; 0 where blocks are not compressed. */
+  /** Bytes of the header itself; 0 for an uncompressed block. */
   headerBytes: number;
   /** Bytes of the dictionary that follows. */
   dictionaryBytes: number;
-  /** Bytes of the block as it lies behind header and dictionary. */
+  /** Bytes of the stored block after header and dictionary. */
   dataBytes: number;
 }
 
-/** `end`: no block begins here. `damaged`: lengths that no block can have. */
+/** `end`: no block begins here. `damaged`: the lengths are invalid. */
 export type BlockHeaderFound = { kind: "block"; header: BlockHeader } | { kind: "end" } | { kind: "damaged" };
 
-/** What decides how block headers look. */
+/** The parts of a file header that determine the layout of block headers. */
 export type FileKind = Pick<FileHeader, "version" | "compression" | "blockBytes">;
 
-/** First four bytes of an epoch as a file's header holds them. */
+/** First four bytes of an epoch, as in a file's header. */
 export function epochWordOf(epoch: Uint8Array): number {
   return new DataView(epoch.buffer, epoch.byteOffset, epoch.length).getUint32(0, true);
 }
 
-/** Writes the header of a file. */
+/** Encodes the header of a file. */
 export function encodeFileHeader({ version, blockBytes, compression, epochWord }: FileHeader): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(FILE_HEADER_BYTES);
   const view = new DataView(bytes.buffer);
@@ -74,7 +74,7 @@ export function encodeFileHeader({ version, blockBytes, compression, epochWord }
   return bytes;
 }
 
-/** Reads the header of a file from its first bytes. @throws {BlockError} it is none that can be read */
+/** Parses the header of a file from its first bytes. @throws {BlockError} the file is not a readable journal */
 export function parseFileHeader(bytes: Uint8Array): FileHeader {
   if (bytes.length < FILE_HEADER_BYTES || !FILE_MAGIC.every((byte, i) => bytes[i] === byte)) {
     throw new BlockError("file-header", "The file is no journal");
@@ -83,26 +83,25 @@ export function parseFileHeader(bytes: Uint8Array): FileHeader {
   const version = view.getUint8(3);
   if (version !== 1 && version !== 2) throw new BlockError("version", `The journal has version ${version}, not 1 or 2`);
   const blockBytes = view.getUint32(4, true);
-  if (!isBlockSize(blockBytes, { min: MIN_BLOCK_BYTES, max: MAX_BLOCK_BYTES })) {
-    throw new BlockError("block-size", `The journal has blocks of ${blockBytes} bytes`);
-  }
-  // The other bits of the flags are for those who know them.
+  if (!isBlockSize(blockBytes)) throw new BlockError("block-size", `The journal has blocks of ${blockBytes} bytes`);
+  // The other bits of the flags are reserved.
   const code = view.getUint32(8, true) & COMPRESSION_MASK;
   const compression = COMPRESSIONS[code];
   if (compression === undefined) throw new BlockError("compression", `The journal has compression ${code}, not 0 to 2`);
   return { version, blockBytes, compression, epochWord: view.getUint32(12, true) };
 }
 
-/** Bytes to read for {@linkcode parseBlockHeader}; they lie in front of a block, or are its first ones. */
+/** Bytes that {@linkcode parseBlockHeader} needs: the header before a compressed block, or the first bytes of another. */
 export function blockHeaderBytes({ version, compression }: Pick<FileHeader, "version" | "compression">): number {
   return framesStart(version) + (compression === "none" ? 0 : compression === "zstd" ? 4 : 8);
 }
 
-/** Writes what stands in front of a compressed block. */
+/** Encodes the header before a block; empty for an uncompressed one. */
 export function encodeBlockHeader(
   header: Pick<BlockHeader, "baseTimeUs" | "baseSeq" | "dictionaryBytes" | "dataBytes">,
-  kind: { version: FormatVersion; compression: "zstd" | "zstd-dict" },
+  kind: Pick<FileHeader, "version" | "compression">,
 ): Uint8Array<ArrayBuffer> {
+  if (kind.compression === "none") return new Uint8Array(0);
   const bytes = new Uint8Array(blockHeaderBytes(kind));
   const view = new DataView(bytes.buffer);
   view.setBigInt64(0, BigInt(header.baseTimeUs), true);
@@ -112,7 +111,7 @@ export function encodeBlockHeader(
   return bytes;
 }
 
-/** Reads what stands in front of a block. Nothing is thrown: whether the block is whole, the block itself says. */
+/** Parses the header of a block. Does not throw; the block itself has a checksum. */
 export function parseBlockHeader(bytes: Uint8Array, kind: FileKind): BlockHeaderFound {
   const { version, blockBytes } = kind;
   const length = blockHeaderBytes(kind);
@@ -127,14 +126,14 @@ export function parseBlockHeader(bytes: Uint8Array, kind: FileKind): BlockHeader
   const dataBytes = view.getUint32(length - 4, true);
   const dictionaryBytes = kind.compression === "zstd-dict" ? view.getUint32(length - 8, true) : 0;
   if (dataBytes === 0) return { kind: dictionaryBytes === 0 ? "end" : "damaged" };
-  // Compressed bytes are hardly ever more than the block's own; twice as many are nobody's.
+  // Compression never makes a block twice as large.
   if (dataBytes > 2 * blockBytes || dictionaryBytes > MAX_DICTIONARY_BYTES) return { kind: "damaged" };
   const compression = dictionaryBytes === 0 ? "zstd" : kind.compression;
   const header = { baseTimeUs, baseSeq, compression, headerBytes: length, dictionaryBytes, dataBytes };
   return { kind: "block", header };
 }
 
-/** Writes the index that ends a compressed file. */
+/** Encodes the index at the end of a compressed file. */
 export function encodeIndex(offsets: readonly number[]): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(offsets.length * OFFSET_BYTES + INDEX_FOOTER_BYTES);
   const view = new DataView(bytes.buffer);
@@ -144,7 +143,7 @@ export function encodeIndex(offsets: readonly number[]): Uint8Array<ArrayBuffer>
   return bytes;
 }
 
-/** Bytes of the index of a file, from the file's last bytes; undefined when it has none. */
+/** Bytes of the index of a file, from the last bytes of the file; undefined if it has none. */
 export function indexBytesOf(footer: Uint8Array, { fileBytes }: { fileBytes: number }): number | undefined {
   if (footer.length < INDEX_FOOTER_BYTES) return undefined;
   const view = new DataView(footer.buffer, footer.byteOffset + footer.length - INDEX_FOOTER_BYTES, INDEX_FOOTER_BYTES);
@@ -155,21 +154,21 @@ export function indexBytesOf(footer: Uint8Array, { fileBytes }: { fileBytes: num
 }
 
 /**
- * Reads an index, offsets and footer, from the end of a file.
+ * Parses an index, offsets and footer, from the end of a file.
  *
- * @returns where the blocks begin; undefined when it cannot be true, and the blocks have to be looked for
+ * @returns offsets of the blocks; undefined if they are invalid
  */
 export function parseIndex(bytes: Uint8Array, { fileBytes }: { fileBytes: number }): number[] | undefined {
   if (indexBytesOf(bytes, { fileBytes }) !== bytes.length) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const blocksEnd = fileBytes - bytes.length;
   const offsets: number[] = [];
-  let before = FILE_HEADER_BYTES - 1;
+  let previous = FILE_HEADER_BYTES - 1;
   for (let at = 0; at < bytes.length - INDEX_FOOTER_BYTES; at += OFFSET_BYTES) {
     const offset = Number(view.getBigUint64(at, true));
-    if (offset <= before || offset >= blocksEnd) return undefined;
+    if (offset <= previous || offset >= blocksEnd) return undefined;
     offsets.push(offset);
-    before = offset;
+    previous = offset;
   }
   return offsets;
 }

@@ -1,7 +1,7 @@
-import { beginsWithin, type BlockRange, type BlockTable, type TableEnd } from "../index/block_table.ts";
+import { type BlockRange, type BlockTable, startsWithin, type TableEnd } from "../index/block_table.ts";
 import type { FileHeader } from "./layout.ts";
 
-/** A file as the index knows it. */
+/** A file of the index. */
 export interface FileEntry {
   readonly path: string;
   readonly name: string;
@@ -9,18 +9,18 @@ export interface FileEntry {
   /** Time and number of its first block; the number is NaN in version 1. */
   readonly firstTimeUs: number;
   readonly firstSeq: number;
-  /** Its size; an index that ends it later may be missing. */
+  /** Size, bytes; without the index that ends the file later. */
   bytes: number;
-  /** Undefined until it is needed, and again when it has not been for long. */
+  /** Undefined while it is not in memory. */
   table: BlockTable | undefined;
-  /** Facts from a table that is no longer in memory. */
+  /** Bounds of a table that is no longer in memory. */
   bounds: Pick<BlockTable, "minTimeUs" | "minSeq" | "isAscending"> | undefined;
-  /** True for files that the writer told of: their last block is no ruin. */
+  /** True if the writer of this process writes the file: its last block is not torn. */
   isWritten: boolean;
-  isGone: boolean;
+  isDeleted: boolean;
 }
 
-/** What may be in a file, as far as it is known. */
+/** Bounds of a file's times and numbers, as far as they are known. */
 export interface FileSpan {
   file: FileEntry;
   lowUs: number;
@@ -29,30 +29,30 @@ export interface FileSpan {
   end: TableEnd;
 }
 
-/** Files of blocks that were fetched, newest hole first, begin so: their numbers run in no order. */
+/** Prefix of files with backfilled blocks. They were requested newest first, so their numbers are not in order. */
 export const UNORDERED_PREFIX = "backfill-";
 
 /**
- * How much later than another a file begins that is not of a machine without a clock of its own: such a machine comes back
- * at a time that it wrote down, and does so again when it is switched on several times.
+ * A file that begins this much later than another shows that the clock was really running in between. A machine without a
+ * battery-backed clock resumes at a stored time, which is at most an hour old, and repeats it at each start.
  */
-const OWN_TIME_US = 55 * 60_000_000;
-/** Files that are looked at for two of a time of their own; behind so many the clock is trusted. */
+const CLOCK_RAN_US = 55 * 60_000_000;
+/** Number of later files examined for two such steps; after that many the clock is trusted. */
 const LATER_FILES = 64;
 
-/** Less than, equal, greater; unlike a difference this holds for the infinite, too. */
+/** Compares numbers; unlike a difference it is also correct for infinite values. */
 export function compareNumbers(a: number, b: number): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** By first block's time, then number. */
+/** Compares files by the time of the first block, then by its number. */
 export function byFirstBlock(a: FileEntry, b: FileEntry): number {
   return compareNumbers(a.firstTimeUs, b.firstTimeUs) || compareNumbers(a.firstSeq, b.firstSeq);
 }
 
 /**
- * Files of each run of numbers in the order in which they were written: by number where an epoch is told, else by name,
- * as older software begins at 1 in every run.
+ * Groups files into runs of ascending numbers, in the order in which they were written: by number within an epoch, else by
+ * name, because older software without epochs restarts at 1.
  */
 export function writtenOrder(files: Iterable<FileEntry>): FileEntry[][] {
   const runs = new Map<string, FileEntry[]>();
@@ -71,8 +71,8 @@ export function writtenOrder(files: Iterable<FileEntry>): FileEntry[][] {
 }
 
 /**
- * What each file may hold, from its first block and those of the files behind it: the clock may step back between files
- * and, where blocks were looked at, within them. Where nothing is sure, the file has to be looked at.
+ * Bounds of each file, from its first block, those of the following files, and its block table if known. The clock may step
+ * back between files and within them. A bound that is not certain is infinite.
  */
 export function* spansOf(run: readonly FileEntry[]): Generator<FileSpan> {
   for (const [i, file] of run.entries()) {
@@ -80,7 +80,7 @@ export function* spansOf(run: readonly FileEntry[]): Generator<FileSpan> {
     const bounds = file.table ?? file.bounds;
     const ascends = next !== undefined && next.firstTimeUs >= file.firstTimeUs;
     const isUnordered = file.name.startsWith(UNORDERED_PREFIX);
-    // Two files may share numbers: so it is not the next one that counts.
+    // Consecutive files may share numbers: so the upper bound comes from the next but one.
     yield {
       file,
       lowUs: bounds?.minTimeUs ?? (ascends ? file.firstTimeUs : -Infinity),
@@ -97,16 +97,16 @@ export function* spansOf(run: readonly FileEntry[]): Generator<FileSpan> {
 }
 
 /**
- * When a file has surely ended: a clock that stepped back a little does not show, so it is not the next file that counts.
- * Infinity where that cannot be told.
+ * Time by which a file has certainly ended; Infinity if unknown. The start of the next file does not suffice: a small step
+ * back of the clock would not show.
  */
 function endsByUs(run: readonly FileEntry[], i: number): number {
-  let [beforeUs, ownUs, ownTimes] = [run[i]?.firstTimeUs ?? NaN, run[i]?.firstTimeUs ?? NaN, 0];
-  for (const [places, { firstTimeUs }] of run.slice(i + 1, i + 1 + LATER_FILES).entries()) {
+  let [beforeUs, sinceUs, steps] = [run[i]?.firstTimeUs ?? NaN, run[i]?.firstTimeUs ?? NaN, 0];
+  for (const [index, { firstTimeUs }] of run.slice(i + 1, i + 1 + LATER_FILES).entries()) {
     if (!(firstTimeUs >= beforeUs)) return Infinity;
     beforeUs = firstTimeUs;
-    if (firstTimeUs - ownUs >= OWN_TIME_US) [ownUs, ownTimes] = [firstTimeUs, ownTimes + 1];
-    if (ownTimes === 2 || places + 1 === LATER_FILES) return firstTimeUs;
+    if (firstTimeUs - sinceUs >= CLOCK_RAN_US) [sinceUs, steps] = [firstTimeUs, steps + 1];
+    if (steps === 2 || index + 1 === LATER_FILES) return firstTimeUs;
   }
   return Infinity;
 }
@@ -114,7 +114,7 @@ function endsByUs(run: readonly FileEntry[], i: number): number {
 /** True when a file may hold wanted frames. */
 export function mayHold({ file, lowUs, lowSeq, end }: FileSpan, range: BlockRange): boolean {
   const { fromSeq, epochWord } = range;
-  const { fromUs, toUs } = beginsWithin(range);
+  const { fromUs, toUs } = startsWithin(range);
   if (lowUs > toUs || end.timeUs < fromUs) return false;
   if (fromSeq !== undefined && (Number.isNaN(lowSeq) || end.seq < fromSeq)) return false;
   return epochWord === undefined || file.header.epochWord === epochWord;

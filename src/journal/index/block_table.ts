@@ -1,24 +1,25 @@
 import type { Block } from "../block/block.ts";
 import { MAX_DISORDER_US } from "../block/layout.ts";
+import type { WrittenBlock } from "../writer/journal_writer_types.ts";
 import { type IndexedBlock, storedBytes } from "./file_index.ts";
 
-/** What an index knows of a block without unpacking it. */
+/** Location and first frame of a block, known without decompressing it. */
 export interface BlockLocation {
   /** Offset of its header. */
   offset: number;
-  /** Bytes from there on; 0 where its header has to tell. */
+  /** Size including the header, bytes; 0: read the header. */
   bytes: number;
-  /** Time of its first frame. */
+  /** Time of its first frame, microseconds since 1970. */
   timeUs: number;
   /** Number of its first frame; NaN in version 1. */
   seq: number;
-  /** Most frames in it, by the number of the block after it in its file; Infinity or NaN where that does not tell. */
+  /** Upper bound for its frames, from the next block in the file; Infinity or NaN if unknown. */
   mostFrames?: number;
   /** See {@linkcode IndexedBlock.unsealed}. */
   unsealed?: Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** Which blocks are wanted; bounds are inclusive. */
+/** Selects blocks; bounds are inclusive. */
 export interface BlockRange {
   /** Times of frames, microseconds since 1970. */
   fromUs?: number | undefined;
@@ -27,72 +28,67 @@ export interface BlockRange {
   fromSeq?: number | undefined;
   /** Only blocks of this epoch, given by its first four bytes. */
   epochWord?: number | undefined;
-  /** Blocks up to this frame are passed over where that needs no reading; others may be. */
+  /** Resume point: blocks up to this frame are omitted if that is known without reading them. */
   after?: { epochWord: number; seq: number } | undefined;
 }
 
-/** Latest time at which a block begins, and highest number, that a file's last blocks may have. */
+/** Upper bounds for the last blocks of a file: start time of a block, and sequence number. */
 export interface TableEnd {
   timeUs: number;
   seq: number;
 }
 
-const FIRST_ROOM = 64;
+const INITIAL_CAPACITY = 64;
 
-/** The blocks of one file in the order in which they lie there; 40 bytes a block. */
+/** The blocks of one file, in file order; 40 bytes per block. */
 export class BlockTable {
-  #offsets = new Float64Array(FIRST_ROOM);
-  #bytes = new Float64Array(FIRST_ROOM);
-  #times = new Float64Array(FIRST_ROOM);
-  #seqs = new Float64Array(FIRST_ROOM);
-  /** Latest time of a frame where the writer told it; NaN where nobody has looked. */
-  #ends = new Float64Array(FIRST_ROOM);
+  #offsets = new Float64Array(INITIAL_CAPACITY);
+  #bytes = new Float64Array(INITIAL_CAPACITY);
+  #times = new Float64Array(INITIAL_CAPACITY);
+  #seqs = new Float64Array(INITIAL_CAPACITY);
+  /** Latest time of a frame if the writer reported it, else NaN. */
+  #ends = new Float64Array(INITIAL_CAPACITY);
   #count = 0;
   #minTimeUs = Infinity;
   #minSeq = Infinity;
   #isAscending = true;
 
-  /** Blocks in the table. */
+  /** Number of blocks. */
   get count(): number {
     return this.#count;
   }
 
-  /** Earliest time that a block begins with. */
+  /** Earliest start time of a block. */
   get minTimeUs(): number {
     return this.#minTimeUs;
   }
 
-  /** Smallest number that a block begins with. */
+  /** Lowest first number of a block. */
   get minSeq(): number {
     return this.#minSeq;
   }
 
-  /** True while no block begins so much before the one before it that the clock must have been set. */
+  /** False if the start times of two consecutive blocks show that the clock was set back. */
   get isAscending(): boolean {
     return this.#isAscending;
   }
 
-  /** Notes a block that was found in the file. */
+  /** Adds a block that was found in the file. */
   addFound(block: IndexedBlock): void {
     const { baseTimeUs, baseSeq } = block.header;
     this.#add({ offset: block.offset, bytes: storedBytes(block.header), timeUs: baseTimeUs, seq: baseSeq ?? NaN }, NaN);
   }
 
-  /** Notes a block that was written just now; one that is in the table already is passed over. */
-  addWritten({ offset, firstTimeUs, firstSeq, latestTimeUs }: {
-    offset: number;
-    firstTimeUs: number;
-    firstSeq: number;
-    latestTimeUs: number;
-  }): void {
+  /** Adds a block that was written; ignores one that is in the table already. */
+  addWritten({ offset, firstTimeUs, firstSeq, latestTimeUs }: WrittenBlock): void {
     if (this.#count > 0 && offset <= (this.#offsets[this.#count - 1] ?? 0)) return;
     this.#add({ offset, bytes: 0, timeUs: firstTimeUs, seq: firstSeq }, latestTimeUs);
   }
 
-  /** The blocks that may hold wanted frames. */
+  /** Blocks that may hold wanted frames. */
   *select(range: BlockRange, end: TableEnd): Generator<BlockLocation> {
     const { fromSeq } = range;
-    const { fromUs, toUs } = beginsWithin(range);
+    const { fromUs, toUs } = startsWithin(range);
     for (let i = 0; i < this.#count; i++) {
       const timeUs = at(this.#times, i);
       const seq = at(this.#seqs, i);
@@ -117,8 +113,8 @@ export class BlockTable {
   }
 
   /**
-   * Latest time in a block, but for the disorder of frames: headers tell only when blocks begin, and a clock that stepped
-   * back by less than a block's length does not show there. So a block may last until the one after the next begins.
+   * Latest time in a block, apart from the disorder of frames. Headers contain only start times, which do not show a step
+   * back by less than a block's duration. So a block may last until the start of the next but one.
    */
   #endTimeOf(i: number, endUs: number): number {
     const known = at(this.#ends, i);
@@ -128,7 +124,7 @@ export class BlockTable {
     return ascends(first, second) && ascends(second, third) ? Math.max(second, third) : Infinity;
   }
 
-  /** Highest number in a block; NaN where blocks have none. */
+  /** Highest number in a block; NaN if blocks have none. */
   #endSeqOf(i: number, endSeq: number): number {
     const seq = at(this.#seqs, i);
     if (Number.isNaN(seq) || i + 1 >= this.#count) return Number.isNaN(seq) ? NaN : endSeq;
@@ -155,23 +151,23 @@ function twice(list: Float64Array): Float64Array<ArrayBuffer> {
   return longer;
 }
 
-/** Whether a block that begins at `nextUs` may follow one that begins at `timeUs` while the clock is not set. */
-export function ascends(timeUs: number, nextUs: number): boolean {
+/** True if a block that starts at `nextUs` may follow one that starts at `timeUs` without a change of the clock. */
+function ascends(timeUs: number, nextUs: number): boolean {
   return nextUs >= timeUs - MAX_DISORDER_US;
 }
 
 /**
- * Times between which blocks begin, by the times of their neighbours, that may hold frames of a range: a frame's time may
- * lie before that of its block, and after that of the next one.
+ * Range of start times of the blocks that may hold frames of a range: a frame may be earlier than the start of its block,
+ * and later than the start of the next one.
  */
-export function beginsWithin({ fromUs = -Infinity, toUs = Infinity }: BlockRange): { fromUs: number; toUs: number } {
+export function startsWithin({ fromUs = -Infinity, toUs = Infinity }: BlockRange): { fromUs: number; toUs: number } {
   return { fromUs: fromUs - MAX_DISORDER_US, toUs: toUs + MAX_DISORDER_US };
 }
 
-/** The last word on whether a block is wanted: what its own, checked bytes say. */
+/** True if a block that was read may hold wanted frames. Other than headers, its content is checked. */
 export function isWanted(block: Block, { epochWord, range }: { epochWord: number; range: BlockRange }): boolean {
   const { fromSeq } = range;
   if (range.epochWord !== undefined && range.epochWord !== epochWord) return false;
   if (fromSeq !== undefined && !((block.baseSeq ?? NaN) + block.frameCount > fromSeq)) return false;
-  return block.baseTimeUs <= beginsWithin(range).toUs;
+  return block.baseTimeUs <= startsWithin(range).toUs;
 }

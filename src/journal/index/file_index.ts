@@ -1,4 +1,4 @@
-import { readBlock } from "../block/block.ts";
+import { type Block, readBlock } from "../block/block.ts";
 import { decompress } from "../block/compression.ts";
 import { BlockError } from "../errors.ts";
 import {
@@ -12,35 +12,74 @@ import {
   parseFileHeader,
   parseIndex,
 } from "../file/layout.ts";
+import { Ranges } from "../../base/mod.ts";
 
-/** Magic number of a compressed block, after its header. */
-const ZSTD_MARK = [0x28, 0xb5, 0x2f, 0xfd] as const;
-/** Bytes that are searched at a time. */
+/**
+ * Frames that a reader has seen, so that none is returned twice: after a recovery a block may be in two files, and a block
+ * that is being written may also be in memory. Duplicates are found by number. Files without an epoch number each run from
+ * 1; there only an immediate repetition of the same block is a duplicate.
+ */
+export class SeenBlocks {
+  readonly #byEpoch = new Map<number, Ranges>();
+  #last = { seq: NaN, timeUs: NaN, count: NaN };
+
+  /** True if a higher number of the epoch was seen, and the block's first number was not. */
+  isPassed(epochWord: number, firstSeq: number): boolean {
+    const seen = epochWord === 0 ? undefined : this.#byEpoch.get(epochWord);
+    return seen !== undefined && (seen.last ?? 0) > firstSeq && !seen.has(firstSeq);
+  }
+
+  /** Returns the parts of a block that were not seen before, and marks them as seen. */
+  fresh(block: Block, epochWord: number): Block[] {
+    const { baseSeq, baseTimeUs, frameCount } = block;
+    if (frameCount === 0) return [];
+    if (baseSeq === undefined) return [block];
+    if (epochWord === 0) {
+      const { seq, timeUs, count } = this.#last;
+      this.#last = { seq: baseSeq, timeUs: baseTimeUs, count: frameCount };
+      return seq === baseSeq && timeUs === baseTimeUs && count === frameCount ? [] : [block];
+    }
+    const seen = this.#byEpoch.get(epochWord) ?? new Ranges();
+    this.#byEpoch.set(epochWord, seen);
+    const end = baseSeq + frameCount;
+    const fresh = seen.holes(end, baseSeq);
+    seen.add(baseSeq, end);
+    return fresh.map((part) =>
+      part.start === baseSeq && part.end === end ? block : block.slice(part.start - baseSeq, part.end - baseSeq)
+    );
+  }
+}
+
+/** Longest file header with the header of the first block, bytes. */
+const HEAD_BYTES = FILE_HEADER_BYTES + 24;
+/** Magic number of zstd, which follows the header of a compressed block. */
+const ZSTD_MAGIC = [0x28, 0xb5, 0x2f, 0xfd] as const;
+/** Bytes searched at a time. */
 const SEARCH_BYTES = 65_536;
-/** Marks that turn out to begin no block; whoever made more of them did it on purpose. */
+/** Maximum number of magic numbers that begin no block: more of them are an attack. */
 const MAX_TRIES = 1000;
 
 /** One block of a file. */
 export interface IndexedBlock {
   /** Offset of its header. */
   offset: number;
-  /** What it says. */
+  /** Its header. */
   header: BlockHeader;
-  /** The block itself where it is in no file: frames of a write-ahead log. */
+  /** The block itself if it is in no file: frames of a write-ahead log. */
   unsealed?: Uint8Array<ArrayBuffer>;
 }
 
 /** Locations of a file's blocks. */
 export interface FileIndex {
-  /** What the file says of all its blocks. */
+  /** Header of the file. */
   header: FileHeader;
-  /** In the order in which they lie there. */
+  /** In file order. */
   blocks: readonly IndexedBlock[];
   /** Offset after the last complete block. */
   end: number;
-  /** `closed`: ends with an index. `open`: ends with its last block. `torn`: something else stands behind it. */
+  /** `closed`: ends with an index. `open`: ends with its last block. `torn`: other bytes follow the last block. */
   state: "closed" | "open" | "torn";
-  /** Offsets where a block should begin and none does; blocks after them are listed nevertheless. */
+  /** Number of offsets where a block should begin and none does. Blocks after them are listed nevertheless. */
   damaged: number;
 }
 
@@ -63,10 +102,7 @@ export async function readFileAt(
   return bytes.subarray(0, done);
 }
 
-/**
- * Reads `windowBytes` at a time: who asks for small pieces one behind the other gets most of them from memory. A piece that
- * is larger is read by itself.
- */
+/** Buffers `windowBytes` of a file: consecutive small reads mostly come from memory. A larger read bypasses the buffer. */
 export function readingAhead(read: ReadAt, windowBytes: number): ReadAt {
   let start = 0;
   let window: Uint8Array<ArrayBuffer> = new Uint8Array(0);
@@ -80,7 +116,7 @@ export function readingAhead(read: ReadAt, windowBytes: number): ReadAt {
   };
 }
 
-/** Bytes that a block takes in its file. */
+/** Size of a block in its file, bytes. */
 export function storedBytes({ headerBytes, dictionaryBytes, dataBytes }: BlockHeader): number {
   return headerBytes + dictionaryBytes + dataBytes;
 }
@@ -91,20 +127,20 @@ async function offsetsOfIndex(read: ReadAt, fileBytes: number): Promise<number[]
   return bytes === undefined ? undefined : parseIndex(await read(fileBytes - bytes, bytes), { fileBytes });
 }
 
-/** A block that begins in these bytes of a file and can be read; undefined when there is none. */
+/** Offset of the first readable block between `from` and `end`; undefined if there is none. */
 async function findBlock(
   read: ReadAt,
   { header, from, end }: { header: FileHeader; from: number; end: number },
 ): Promise<number | undefined> {
-  // Blocks that are not compressed lie at places that are known, and those with dictionaries have no mark.
+  // Uncompressed blocks are at fixed offsets, and a dictionary hides the magic number.
   if (header.compression !== "zstd") return undefined;
   const headerBytes = blockHeaderBytes(header);
   let tries = 0;
   for (let at = from; at + headerBytes < end; at += SEARCH_BYTES) {
-    const bytes = await read(at, Math.min(SEARCH_BYTES + headerBytes + ZSTD_MARK.length - 1, end - at));
-    for (let mark = bytes.indexOf(ZSTD_MARK[0]); mark >= 0; mark = bytes.indexOf(ZSTD_MARK[0], mark + 1)) {
+    const bytes = await read(at, Math.min(SEARCH_BYTES + headerBytes + ZSTD_MAGIC.length - 1, end - at));
+    for (let mark = bytes.indexOf(ZSTD_MAGIC[0]); mark >= 0; mark = bytes.indexOf(ZSTD_MAGIC[0], mark + 1)) {
       const start = mark - headerBytes;
-      if (start < 0 || start >= SEARCH_BYTES || !ZSTD_MARK.every((byte, i) => bytes[mark + i] === byte)) continue;
+      if (start < 0 || start >= SEARCH_BYTES || !ZSTD_MAGIC.every((byte, i) => bytes[mark + i] === byte)) continue;
       if (await isReadable(read, { header, offset: at + start, end })) return at + start;
       if (++tries >= MAX_TRIES) return undefined;
     }
@@ -130,49 +166,86 @@ async function isReadable(
   }
 }
 
-/** The blocks in order. After damage it searches for the next readable block. */
-async function walk(read: ReadAt, { header, end }: { header: FileHeader; end: number }): Promise<FileIndex> {
-  const blocks: IndexedBlock[] = [];
-  let offset = FILE_HEADER_BYTES;
-  let damaged = 0;
-  while (offset < end) {
+/**
+ * Locates the blocks of a file: by its index, else by the length of each block.
+ *
+ * @param options.onBlock called for each block, in file order
+ * @param options.search after a damaged length, search the file for the next readable block
+ * @returns offsets where no block begins though one should, and how the file ends
+ */
+export async function locateBlocks(
+  read: ReadAt,
+  { header, fileBytes, onBlock, search }: {
+    header: FileHeader;
+    fileBytes: number;
+    onBlock: (block: IndexedBlock) => void;
+    search: boolean;
+  },
+): Promise<{ damaged: number[]; end: number; state: FileIndex["state"] }> {
+  const offsets = header.compression === "none" ? undefined : await offsetsOfIndex(read, fileBytes);
+  const damaged: number[] = [];
+  let last: number | undefined;
+  let end = FILE_HEADER_BYTES;
+  const addBlock = async (offset: number, limit: number) => {
     const found = parseBlockHeader(await read(offset, blockHeaderBytes(header)), header);
-    if (found.kind === "block" && offset + storedBytes(found.header) <= end) {
-      blocks.push({ offset, header: found.header });
-      offset += storedBytes(found.header);
-      continue;
+    if (found.kind !== "block" || offset + storedBytes(found.header) > limit) return false;
+    onBlock({ offset, header: found.header });
+    last = offset;
+    end = offset + storedBytes(found.header);
+    return true;
+  };
+  if (offsets !== undefined) {
+    for (const [i, offset] of offsets.entries()) {
+      const next = offsets[i + 1] ?? fileBytes;
+      if (!await addBlock(offset, search ? fileBytes : next)) damaged.push(offset);
     }
-    // It may be the length before that is wrong, and led past blocks.
-    const from = (blocks.at(-1)?.offset ?? FILE_HEADER_BYTES) + 1;
-    const next = await findBlock(read, { header, from, end });
-    if (next === undefined) break;
-    damaged++;
-    offset = next;
+    return { damaged, end, state: "closed" };
   }
-  return { header, blocks, end: offset, state: offset === end ? "open" : "torn", damaged };
+  while (end < fileBytes) {
+    if (await addBlock(end, fileBytes)) continue;
+    if (!search) break;
+    // The length of the last block may be wrong and have skipped others.
+    const next = await findBlock(read, { header, from: (last ?? FILE_HEADER_BYTES) + 1, end: fileBytes });
+    if (next === undefined) break;
+    damaged.push(end);
+    end = next;
+  }
+  return { damaged, end, state: end === fileBytes ? "open" : "torn" };
 }
 
 /**
- * Where the blocks of a file are: by its index, or else block by block.
+ * Reads the header of a file and locates all readable blocks.
  *
- * @throws {BlockError} the file is no journal
+ * @throws {BlockError} the file is not a journal
  */
 export async function readFileIndex(read: ReadAt, fileBytes: number): Promise<FileIndex> {
   const header = parseFileHeader(await read(0, FILE_HEADER_BYTES));
-  const offsets = header.compression === "none" ? undefined : await offsetsOfIndex(read, fileBytes);
-  if (offsets === undefined) return await walk(read, { header, end: fileBytes });
   const blocks: IndexedBlock[] = [];
-  for (const offset of offsets) {
-    const found = parseBlockHeader(await read(offset, blockHeaderBytes(header)), header);
-    const isWhole = found.kind === "block" && offset + storedBytes(found.header) <= fileBytes;
-    if (isWhole) blocks.push({ offset, header: found.header });
-  }
-  const last = blocks.at(-1);
-  return {
-    header,
-    blocks,
-    end: last === undefined ? FILE_HEADER_BYTES : last.offset + storedBytes(last.header),
-    state: "closed",
-    damaged: offsets.length - blocks.length,
-  };
+  const onBlock = (block: IndexedBlock) => blocks.push(block);
+  const { damaged, end, state } = await locateBlocks(read, { header, fileBytes, onBlock, search: true });
+  return { header, blocks, end, state, damaged: damaged.length };
+}
+
+/** Beginning of a file. */
+export interface FileHead {
+  header: FileHeader;
+  /** Size of the file. */
+  bytes: number;
+  /** Undefined if the header of the first block is damaged. */
+  first: { timeUs: number; seq: number } | undefined;
+}
+
+/**
+ * Reads the header of a file and of its first block.
+ *
+ * @returns undefined if the file has no complete block
+ * @throws {BlockError} the file is not a journal
+ */
+export async function readHead(read: ReadAt, fileBytes: number): Promise<FileHead | undefined> {
+  const bytes = await read(0, HEAD_BYTES);
+  const header = parseFileHeader(bytes);
+  const found = parseBlockHeader(bytes.subarray(FILE_HEADER_BYTES), header);
+  if (found.kind === "damaged") return { header, bytes: fileBytes, first: undefined };
+  if (found.kind === "end" || FILE_HEADER_BYTES + storedBytes(found.header) > fileBytes) return undefined;
+  return { header, bytes: fileBytes, first: { timeUs: found.header.baseTimeUs, seq: found.header.baseSeq ?? NaN } };
 }

@@ -1,13 +1,14 @@
+import { basename } from "node:path";
 import { turn } from "../../base/mod.ts";
-import { type Block, readBlock } from "../block/block.ts";
+import type { Block } from "../block/block.ts";
 import { MIN_FRAME_BYTES } from "../block/layout.ts";
-import { BlockReader } from "../block/reader.ts";
+import { BlockReader, readUnwritten } from "../block/reader.ts";
 import { type BlockLocation, type BlockRange, isWanted } from "./block_table.ts";
 import { BlockTables } from "./block_tables.ts";
 import { BlockError } from "../errors.ts";
-import { readFileAt } from "./file_index.ts";
+import { type FileHead, readFileAt, readHead, SeenBlocks } from "./file_index.ts";
 import { epochWordOf, FILE_HEADER_BYTES } from "../file/layout.ts";
-import { JOURNAL_EXTENSION, nameOf } from "../file/name.ts";
+import { JOURNAL_EXTENSION } from "../file/name.ts";
 import {
   byFirstBlock,
   compareNumbers,
@@ -21,63 +22,61 @@ import { IndexFaults } from "./index_faults.ts";
 import type {
   BlockLocations,
   EpochBlock,
+  FileBlockLocation,
   JournalFileInfo,
   JournalIndexOptions,
-  PlacedBlock,
 } from "./journal_index_types.ts";
 import type { WrittenBlock } from "../writer/journal_writer.ts";
-import { type FileHead, readHead } from "./read_table.ts";
-import { SeenBlocks } from "./seen_blocks.ts";
 
 export type * from "./journal_index_types.ts";
 
-/** A block and the file it is in. */
+/** Location of a block and its file. */
 interface Located extends BlockLocation {
   file: FileEntry;
 }
 
-/** What is known of a file when it is found. */
+/** Initial data of a file. */
 interface KnownFile extends Pick<FileEntry, "header" | "bytes" | "isWritten"> {
   first: { timeUs: number; seq: number };
 }
 
-/** Locations that are visited before yielding to other tasks. */
-const PLACES_A_TURN = 2048;
+/** Locations processed before yielding to other tasks. */
+const LOCATIONS_PER_TURN = 2048;
 
 /**
- * Where the blocks of a journal are, and the way to them. When it is opened, each file's beginning is read; where its
- * blocks are is read when first needed. What the writer writes meanwhile is noted without opening a file again.
+ * Index of the blocks of a journal directory. Opening reads the beginning of each file; block tables are read on first use.
+ * Blocks that the writer writes are added without reading the file.
  */
 export class JournalIndex {
   readonly #directory: string;
   readonly #unwritten: () => Uint8Array<ArrayBuffer>[];
-  readonly #isAway: () => Promise<boolean>;
+  readonly #isUnmounted: () => Promise<boolean>;
   readonly #files = new Map<string, FileEntry>();
   readonly #faults: IndexFaults;
   readonly #tables: BlockTables;
-  /** What was written since each reader began. */
+  /** For each active reader the blocks written since it began. */
   readonly #readers = new Set<WrittenBlock[]>();
   #order: { runs: FileEntry[][]; byTime: FileEntry[] } | undefined;
 
   private constructor(
     directory: string,
-    { log, unwritten = () => [], isAway = () => Promise.resolve(false) }: JournalIndexOptions,
+    { log, unwritten = () => [], isUnmounted = () => Promise.resolve(false) }: JournalIndexOptions,
   ) {
     this.#directory = directory;
-    this.#isAway = isAway;
+    this.#isUnmounted = isUnmounted;
     const faults = this.#faults = new IndexFaults(log);
-    this.#tables = new BlockTables({ faults, isAway, onGone: (file) => this.#noteGone(file) });
+    this.#tables = new BlockTables({ faults, isUnmounted, onDeleted: (file) => this.#noteDeleted(file) });
     this.#unwritten = unwritten;
   }
 
-  /** Looks at the files of a directory. What is no journal, or has no whole block, is warned of and passed over. */
+  /** Opens the files of a directory. Skips files that are not journals or have no complete block, with a warning. */
   static async open(directory: string, options: JournalIndexOptions): Promise<JournalIndex> {
     const index = new JournalIndex(directory, options);
     await index.rescan();
     return index;
   }
 
-  /** Lists the directory again: drops removed files, and adds new ones. */
+  /** Lists the directory again: drops deleted files, and adds new ones. */
   async rescan(): Promise<void> {
     const names = new Set<string>();
     for await (const { name, isFile } of Deno.readDir(this.#directory)) {
@@ -91,7 +90,7 @@ export class JournalIndex {
     }
   }
 
-  /** Files by the time of their first block. */
+  /** Files in the order of the time of their first block. */
   get files(): readonly JournalFileInfo[] {
     return this.#ordered().byTime.map(({ path, firstTimeUs, firstSeq, header }) => ({
       path,
@@ -101,24 +100,24 @@ export class JournalIndex {
     }));
   }
 
-  /** Size of all files. */
+  /** Total size of the files, bytes. */
   get bytes(): number {
     return this.#files.values().reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** Whether a file, by its name, is one of the journal's; of those that could not be read it was warned. */
+  /** True if the journal includes a file, given by its name. Skipped files were logged. */
   has(name: string): boolean {
     return this.#files.has(name);
   }
 
-  /** Smallest number on disk in the newest epoch; undefined if there is none. */
+  /** Lowest number on disk in the newest epoch; undefined if there is none. */
   get oldestSeq(): number | undefined {
     const { byTime } = this.#ordered();
     const newest = byTime.findLast(({ isWritten }) => isWritten) ?? byTime.at(-1);
     return newest && this.oldestSeqOf(newest.header.epochWord);
   }
 
-  /** Smallest number on disk in an epoch, given by its first four bytes. */
+  /** Lowest number on disk in an epoch, given by its first four bytes; undefined if there is none. */
   oldestSeqOf(epochWord: number): number | undefined {
     let oldest = Infinity;
     for (const { header, table, bounds, firstSeq } of this.#files.values()) {
@@ -129,26 +128,25 @@ export class JournalIndex {
     return oldest === Infinity ? undefined : oldest;
   }
 
-  /** What is damaged or cannot be read, in words; each names its file. */
+  /** Messages about damaged and unreadable files; each names its file. */
   get damage(): readonly string[] {
     return this.#faults.damage;
   }
 
   /** Returns true if another file system is mounted in place of the directory: missing files are not deleted then. */
-  isAway(): Promise<boolean> {
-    return this.#isAway();
+  isUnmounted(): Promise<boolean> {
+    return this.#isUnmounted();
   }
 
-  /** Blocks that were found damaged. */
+  /** Number of damaged blocks found. */
   get damagedBlocks(): number {
     return this.#faults.damagedBlocks;
   }
 
-  /** The writer wrote a block. */
+  /** Adds a block that was written to disk. */
   noteWritten(block: WrittenBlock): void {
-    for (const news of this.#readers) news.push(block);
-    const name = nameOf(block.path);
-    const file = this.#files.get(name);
+    for (const written of this.#readers) written.push(block);
+    const file = this.#files.get(basename(block.path));
     if (file) {
       file.isWritten = true;
       file.bytes = block.fileBytes;
@@ -160,96 +158,94 @@ export class JournalIndex {
     if (isFirst) this.#tables.begin(added, block);
   }
 
-  /** A reader found frames in a block that cannot be read, though its checksum fits. */
+  /** Reports a block with unreadable frames despite a valid checksum. */
   noteDamaged(block: Block, error: BlockError): void {
     this.#faults.noteFrames(block, error);
   }
 
-  /** A file was deleted. */
+  /** Drops a deleted file. */
   noteRemoved(path: string): void {
     this.#faults.noteRemoved(path);
-    const file = this.#files.get(nameOf(path));
+    const file = this.#files.get(basename(path));
     if (file) this.#forget(file);
   }
 
   /**
-   * Blocks that may hold frames of a range, unpacked and checked. Within an epoch numbers ascend; epochs follow each other
-   * by the time at which they begin. Files without an epoch, of older software, are read by time unless `fromSeq` is given.
-   * Blocks that are not on disk yet come last. No number comes twice. Damaged blocks are skipped and counted.
+   * Reads the blocks that may hold frames of a range. Numbers ascend within an epoch; epochs are ordered by their start
+   * times. Files without an epoch, of older software, are read by time unless `fromSeq` is given. Blocks that are not on
+   * disk yet come last. No number is returned twice. Damaged blocks are skipped and counted.
    */
   async *blocks(range: BlockRange): AsyncGenerator<Block> {
     for await (const { block } of this.epochBlocks(range)) yield block;
   }
 
-  /** Epochs of the files in the order in which {@linkcode JournalIndex.blocks} reads them. */
+  /** Epochs of the files, in the order in which {@linkcode JournalIndex.blocks} reads them. */
   epochOrder(): number[] {
     return this.#epochs().map(({ epochWord }) => epochWord);
   }
 
-  /** The same blocks as {@linkcode JournalIndex.blocks}, each with its epoch. */
+  /** As {@linkcode JournalIndex.blocks}, each block with its epoch. */
   async *epochBlocks(range: BlockRange): AsyncGenerator<EpochBlock> {
     const seen = new SeenBlocks();
-    const news: WrittenBlock[] = [];
-    this.#readers.add(news);
+    const written: WrittenBlock[] = [];
+    this.#readers.add(written);
     using reader = new BlockReader();
     try {
       for await (const located of this.#locate(range)) yield* await this.#read(located, { reader, seen, range });
-      // Taken in one turn: each block is in one of the two or was there before.
+      // In the same turn, so that no block is missed between the two lists.
       const unwritten = this.#unwritten();
-      this.#readers.delete(news);
-      for (const located of this.#locateWritten(news)) {
-        // What is fetched meanwhile into a hole that was passed would come out of order: the next reader gets it.
+      this.#readers.delete(written);
+      for (const located of this.#locateWritten(written)) {
+        // Backfilled meanwhile below a number already returned: left to the next reader, to keep the order.
         if (seen.isPassed(located.file.header.epochWord, located.seq)) continue;
         yield* await this.#read(located, { reader, seen, range });
       }
-      for (const bytes of unwritten) {
-        await turn();
-        const block = readBlock(bytes, { version: 2, blockBytes: bytes.length });
-        const { epoch } = block.notes;
+      for await (const block of readUnwritten(unwritten)) {
+        const { epoch } = block.metadata;
         const epochWord = epoch === undefined ? 0 : epochWordOf(epoch);
         if (!isWanted(block, { epochWord, range })) continue;
         for (const fresh of seen.fresh(block, epochWord)) yield { block: fresh, epochWord };
       }
     } finally {
-      this.#readers.delete(news);
+      this.#readers.delete(written);
     }
   }
 
-  /** Most frames that a range can hold, by the numbers that its blocks begin with and the room that a block has. */
+  /** Upper bound for the frames in a range, from the first numbers and the size of its blocks. */
   async framesAtMost(range: BlockRange): Promise<number> {
-    // Taken first: a block that is written meanwhile counts twice rather than not at all.
+    // First, so that a block that is written meanwhile counts twice rather than not at all.
     let most = this.#unwritten().reduce((sum, { length }) => sum + length / MIN_FRAME_BYTES, 0);
     let count = 0;
     for await (const { file: { header: { blockBytes } }, mostFrames } of this.#locate(range)) {
-      const room = blockBytes / MIN_FRAME_BYTES;
-      most += mostFrames !== undefined && mostFrames < room ? mostFrames : room;
-      if (++count % PLACES_A_TURN === 0) await turn();
+      const capacity = blockBytes / MIN_FRAME_BYTES;
+      most += mostFrames !== undefined && mostFrames < capacity ? mostFrames : capacity;
+      if (++count % LOCATIONS_PER_TURN === 0) await turn();
     }
     return most;
   }
 
   /** Locations of an epoch's blocks, unread, and the blocks not on disk yet; a consistent snapshot. */
-  async places(range: { fromSeq: number; epochWord: number }): Promise<BlockLocations> {
-    const news: WrittenBlock[] = [];
-    this.#readers.add(news);
+  async locations(range: { fromSeq: number; epochWord: number }): Promise<BlockLocations> {
+    const written: WrittenBlock[] = [];
+    this.#readers.add(written);
     const { refusals } = this.#faults;
     try {
-      const places: PlacedBlock[] = [];
-      for (const path of [...this.#faults.unread]) if (!this.#files.has(nameOf(path))) await this.#addFile(path);
+      const locations: FileBlockLocation[] = [];
+      for (const path of [...this.#faults.unread]) if (!this.#files.has(basename(path))) await this.#addFile(path);
       for await (const located of this.#locate(range)) {
-        places.push(placed(located));
-        if (places.length % PLACES_A_TURN === 0) await turn();
+        locations.push(inFile(located));
+        if (locations.length % LOCATIONS_PER_TURN === 0) await turn();
       }
-      for (const located of this.#locateWritten(news)) {
-        if (located.file.header.epochWord === range.epochWord) places.push(placed(located));
+      for (const located of this.#locateWritten(written)) {
+        if (located.file.header.epochWord === range.epochWord) locations.push(inFile(located));
       }
-      return { places, unwritten: this.#unwritten(), isComplete: this.#faults.refusals === refusals };
+      return { locations, unwritten: this.#unwritten(), isComplete: this.#faults.refusals === refusals };
     } finally {
-      this.#readers.delete(news);
+      this.#readers.delete(written);
     }
   }
 
-  /** Offsets of wanted blocks in order, one epoch after the other. */
+  /** Locations of wanted blocks in order, epoch by epoch. */
   async *#locate({ after, ...range }: BlockRange): AsyncGenerator<Located> {
     const epochs = this.#epochs();
     const first = epochs.findIndex(({ epochWord }) => epochWord === after?.epochWord);
@@ -261,7 +257,7 @@ export class JournalIndex {
     }
   }
 
-  /** The runs of each epoch, in the order in which epochs begin. */
+  /** The runs of each epoch, in the order of the epochs' start times. */
   #epochs(): { epochWord: number; runs: FileEntry[][]; startUs: number }[] {
     const epochs = Map.groupBy(this.#ordered().runs, (run) => run[0]?.header.epochWord ?? 0);
     const startOf = (runs: readonly FileEntry[][]) =>
@@ -273,7 +269,7 @@ export class JournalIndex {
     return inOrder.sort((a, b) => compareNumbers(a.startUs, b.startUs));
   }
 
-  /** Offsets of an epoch's wanted blocks in order. A file is read only when its blocks may be next. */
+  /** Locations of an epoch's wanted blocks in order. Reads the table of a file only when its blocks may be next. */
   async *#locateIn(
     runs: readonly FileEntry[][],
     { range, bySeq }: { range: BlockRange; bySeq: boolean },
@@ -292,7 +288,7 @@ export class JournalIndex {
         yield next;
       }
       const table = await this.#tables.of(span.file);
-      const found = Array.from(table.select(range, span.end), (place) => ({ ...place, file: span.file }));
+      const found = Array.from(table.select(range, span.end), (location) => ({ ...location, file: span.file }));
       ready = [...ready.slice(at), ...found].sort(compare);
       at = 0;
     }
@@ -301,31 +297,31 @@ export class JournalIndex {
 
   *#locateWritten(blocks: readonly WrittenBlock[]): Generator<Located> {
     for (const { path, offset, firstTimeUs, firstSeq } of blocks) {
-      const file = this.#files.get(nameOf(path));
+      const file = this.#files.get(basename(path));
       if (file) yield { file, offset, bytes: 0, timeUs: firstTimeUs, seq: firstSeq };
     }
   }
 
-  /** Reads a block: none, or the parts of it that are new. */
+  /** Reads a block. Returns its parts that were not seen before. */
   async #read(
-    { file, ...place }: Located,
+    { file, ...location }: Located,
     { reader, seen, range }: { reader: BlockReader; seen: SeenBlocks; range: BlockRange },
   ): Promise<EpochBlock[]> {
-    if (file.isGone) {
-      this.#noteGone(file);
+    if (file.isDeleted) {
+      this.#noteDeleted(file);
       return [];
     }
     try {
       const { epochWord } = file.header;
       if (range.epochWord !== undefined && range.epochWord !== epochWord) return [];
-      const block = await reader.read(file.path, place);
+      const block = await reader.read(file.path, location);
       if (!isWanted(block, { epochWord, range })) return [];
       return seen.fresh(block, epochWord).map((fresh) => ({ block: fresh, epochWord }));
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) {
-        if (await this.#isAway()) this.#faults.noteUnread(file.path, error);
-        else this.#noteGone(file);
-      } else this.#faults.noteBlock(file, place.offset, error);
+        if (await this.#isUnmounted()) this.#faults.noteUnread(file.path, error);
+        else this.#noteDeleted(file);
+      } else this.#faults.noteBlock(file, location.offset, error);
       return [];
     }
   }
@@ -335,21 +331,21 @@ export class JournalIndex {
     try {
       const head = await this.#readHead(path);
       if (head?.first) return void this.#add(path, { ...head, first: head.first, isWritten: false });
-      // The first block's length is damaged: the index at the end of the file may lead past it.
+      // The length of the first block is damaged: the index at the end of the file may list others.
       if (head) {
-        // Nobody gets to see it before it is known where it begins.
+        // Not added yet: its first block is unknown.
         const file = newEntry(path, { ...head, first: { timeUs: NaN, seq: NaN }, isWritten: false });
         const table = await this.#tables.of(file);
         this.#tables.forget(file);
-        // The disk did not give the rest of it: what is in it nobody knows.
+        // A read error: the content is unknown.
         if (this.#faults.unread.has(path)) return;
         const { value: first } = table.select({}, { timeUs: Infinity, seq: Infinity }).next();
         if (first) return void this.#add(path, { ...head, first, isWritten: false });
       }
-      this.#faults.notePassedOver(path, new BlockError("size", "it has no whole block"));
+      this.#faults.noteSkipped(path, new BlockError("size", "it has no complete block"));
     } catch (error) {
-      if (error instanceof Deno.errors.NotFound && await this.#isAway()) this.#faults.noteUnread(path, error);
-      else this.#faults.notePassedOver(path, error);
+      if (error instanceof Deno.errors.NotFound && await this.#isUnmounted()) this.#faults.noteUnread(path, error);
+      else this.#faults.noteSkipped(path, error);
     }
   }
 
@@ -367,7 +363,7 @@ export class JournalIndex {
   }
 
   #forget(file: FileEntry): void {
-    file.isGone = true;
+    file.isDeleted = true;
     this.#tables.forget(file);
     if (this.#files.get(file.name) === file) this.#files.delete(file.name);
     this.#order = undefined;
@@ -380,18 +376,17 @@ export class JournalIndex {
     };
   }
 
-  #noteGone(file: FileEntry): void {
-    if (!file.isGone) this.#forget(file);
-    this.#faults.noteRead(file.path);
-    this.#faults.noteGone(file);
+  #noteDeleted(file: FileEntry): void {
+    if (!file.isDeleted) this.#forget(file);
+    this.#faults.noteDeleted(file);
   }
 }
 
 function newEntry(path: string, { first, ...known }: KnownFile): FileEntry {
-  const rest = { table: undefined, bounds: undefined, isGone: false };
-  return { path, name: nameOf(path), ...known, firstTimeUs: first.timeUs, firstSeq: first.seq, ...rest };
+  const rest = { table: undefined, bounds: undefined, isDeleted: false };
+  return { path, name: basename(path), ...known, firstTimeUs: first.timeUs, firstSeq: first.seq, ...rest };
 }
 
-function placed({ file: { path }, offset, bytes, seq }: Located): PlacedBlock {
+function inFile({ file: { path }, offset, bytes, seq }: Located): FileBlockLocation {
   return { path, offset, bytes, seq };
 }

@@ -12,31 +12,31 @@ export interface JournalFileInfo {
   epochWord: number;
 }
 
-/** How an index is opened. */
+/** Options of a {@linkcode JournalIndex}. */
 export interface JournalIndexOptions {
   log: Logger;
   /** Blocks that are not on disk yet, oldest first; default none. */
   unwritten?: () => Uint8Array<ArrayBuffer>[];
   /** Returns true if another file system is mounted in place of the directory: missing files count as unavailable. Default never. */
-  isAway?: () => Promise<boolean>;
+  isUnmounted?: () => Promise<boolean>;
 }
 
-/** A block that was not read yet, by its file. */
-export interface PlacedBlock extends Pick<BlockLocation, "offset" | "bytes" | "seq"> {
+/** Location of a block in a file. */
+export interface FileBlockLocation extends Pick<BlockLocation, "offset" | "bytes" | "seq"> {
   path: string;
 }
 
 /** Locations of blocks. */
 export interface BlockLocations {
-  /** Blocks in files; those written meanwhile come last. A block may occur twice. */
-  places: PlacedBlock[];
-  /** Blocks that are in no file yet, oldest first, of any epoch. */
+  /** Blocks in files; blocks written during the call come last. A block may occur twice. */
+  locations: FileBlockLocation[];
+  /** Blocks that are in no file yet, oldest first, of all epochs. */
   unwritten: Uint8Array<ArrayBuffer>[];
   /** False if a file could not be read: it may hold more blocks. */
   isComplete: boolean;
 }
 
-/** A block, and the first four bytes of its epoch: 0 where its file names none. */
+/** A block, and the first four bytes of its epoch: 0 if its file names none. */
 export interface EpochBlock {
   block: Block;
   epochWord: number;

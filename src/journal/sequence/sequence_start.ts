@@ -9,15 +9,15 @@ export interface StoredHead {
   reservedThrough: number;
   /** Last assigned number, after an orderly shutdown. */
   cleanHead?: number;
-  /** Whether numbers of this epoch were given out, and more than a power cut takes out of the journal. */
+  /** True if more numbers of this epoch were assigned than a power failure can remove from the journal. */
   isUsed?: boolean;
-  /** Epochs that the journal may still end in, because this one has no block in it yet; the newest first. */
+  /** Epochs that the journal may still end with, because it has no block of this one yet; newest first. */
   previous: readonly string[];
 }
 
 /** Last position of the journal including its WAL. */
 export interface JournalEnd {
-  /** Epoch of the newest block; undefined in files of other software. */
+  /** Epoch of the newest block; undefined for files of other software. */
   epoch?: Uint8Array | undefined;
   /** Its last sequence number. */
   seq: number;
@@ -25,17 +25,17 @@ export interface JournalEnd {
 
 /** Range of numbers; both ends are inclusive. */
 export interface SeqRange {
-  /** The first. */
+  /** First number. */
   from: number;
-  /** The last. */
+  /** Last number. */
   to: number;
 }
 
 /**
  * Reason for a new epoch, whose numbers start at 1.
  *
- * - `first_start`: there is neither state nor journal
- * - `head_missing`, `head_damaged`: there was state, and it is not known how far the numbers had come
+ * - `first_start`: there is neither state nor a journal
+ * - `head_missing`, `head_damaged`: the state is lost, so the last assigned number is unknown
  * - `head_outdated`: the journal shows that the state is an older copy
  * - `not_durable`: no more numbers could be reserved on disk
  * - `asked`: the cloud has seen higher numbers
@@ -48,21 +48,21 @@ export interface EpochReason {
 }
 
 /**
- * How the numbers go on after a start. `skipped` are those before the first that the journal does not end with;
- * `isUnrecorded` says that they were frames, by an orderly end, or that some were, and that the journal lacks them.
+ * How the numbers continue after a start. `skipped`: the numbers between the end of the journal and the first new one;
+ * `isUnrecorded`: some or all of them were assigned to frames that the journal lacks.
  */
 export type SequenceStart =
   | { kind: "continued"; first: number; skipped?: SeqRange; isUnrecorded?: true }
   | { kind: "new"; first: 1; reason: EpochReason };
 
-/** What reading `head.json` gave. */
+/** Result of reading `head.json`. */
 export type HeadFound = { kind: "head"; head: StoredHead } | { kind: "missing" } | { kind: "damaged"; why: string };
 
-/** Half of what JavaScript counts exactly: whatever is added to it later is still exact. */
+/** Half of the largest exact integer, so that later additions stay exact. */
 const MAX_SEQ = Number.MAX_SAFE_INTEGER / 2;
 const EPOCH_FORM = new RegExp(`^[0-9a-f]{${ID_BYTES * 2}}$`);
 
-/** Reads the content of `head.json`. */
+/** Parses the content of `head.json`. */
 export function parseHead(bytes: Uint8Array): HeadFound {
   let value: unknown;
   try {
@@ -78,7 +78,7 @@ export function parseHead(bytes: Uint8Array): HeadFound {
     return { kind: "damaged", why: `reserved_through is ${JSON.stringify(reservedThrough)}` };
   }
   if (!Array.isArray(previous) || !previous.every(isEpoch)) {
-    return { kind: "damaged", why: "previous is no list of epochs" };
+    return { kind: "damaged", why: "previous is not a list of epochs" };
   }
   const head = { epoch, reservedThrough, previous, ...(used === true && { isUsed: true }) };
   if (cleanHead === undefined) return { kind: "head", head };
@@ -88,18 +88,18 @@ export function parseHead(bytes: Uint8Array): HeadFound {
   return { kind: "head", head: { ...head, cleanHead } };
 }
 
-/** The content of `head.json`. */
+/** Formats the content of `head.json`. */
 export function formatHead({ epoch, reservedThrough, cleanHead, isUsed, previous }: StoredHead): string {
   const rest = { clean_head: cleanHead, used: isUsed, previous };
   return JSON.stringify({ epoch, reserved_through: reservedThrough, ...rest }) + "\n";
 }
 
 /**
- * Decides how the numbers go on. State that the journal contradicts is an older copy, out of which numbers would be given
- * out twice: what the journal shows above an orderly end, or in another epoch, or so close to the end of the reserve that
- * more would have been reserved long ago.
+ * Decides how the numbers continue. State that contradicts the journal is an older copy, which would assign numbers twice:
+ * the journal ends in another epoch, or beyond the end of an orderly shutdown, or so close to the end of the reserve that
+ * more numbers would have been reserved before.
  *
- * @param options.reserve numbers that are reserved at once
+ * @param options.reserve numbers reserved at once
  */
 export function decideStart(
   found: HeadFound,
@@ -114,17 +114,17 @@ export function decideStart(
   const { epoch, reservedThrough, cleanHead, isUsed = false, previous } = found.head;
   const first = (cleanHead ?? reservedThrough) + 1;
   const journalEpoch = journal?.epoch?.toHex();
-  const isWithout = !journal || (journalEpoch !== undefined && previous.includes(journalEpoch));
-  if (!isWithout && journalEpoch !== epoch) {
+  const isEmpty = !journal || (journalEpoch !== undefined && previous.includes(journalEpoch));
+  if (!isEmpty && journalEpoch !== epoch) {
     return startNew("head_outdated", `the journal ends in epoch ${journalEpoch ?? "unknown"}, head.json has ${epoch}`);
   }
-  // Of this epoch.
-  const recorded = isWithout ? 0 : journal.seq;
-  const believable = cleanHead ?? reservedThrough - reserve / 4;
-  if (!isWithout && recorded > believable) {
+  // Last recorded number of this epoch.
+  const recorded = isEmpty ? 0 : journal.seq;
+  const plausible = cleanHead ?? reservedThrough - reserve / 4;
+  if (!isEmpty && recorded > plausible) {
     return startNew("head_outdated", `the journal ends at ${recorded}, head.json knows up to ${first - 1}`);
   }
-  // Where there is no journal any more, nobody knows which numbers had a frame; but that some had.
+  // Without a journal it is unknown which numbers had a frame, only that some had.
   const isUnrecorded = cleanHead === undefined ? !journal && isUsed : recorded < cleanHead;
   const skipped = skippedRange(recorded + 1, first - 1);
   return { kind: "continued", first, ...skipped, ...(isUnrecorded && { isUnrecorded }) };

@@ -25,10 +25,10 @@ export const HEAD_FILE = "head.json";
 /** Numbers per reservation: enough for nine minutes at 2000 frames/s. */
 export const SEQUENCE_RESERVE = 2 ** 20;
 
-/** After so many numbers it is written down that there are any: what comes before the journal has synced is no proof. */
+/** Assigned numbers after which the epoch is stored as used: fewer frames may all be unsynced at a power failure. */
 const USED_AFTER = 4096;
 const RETRY = { firstMs: 1000, capMs: 60_000 };
-/** Epochs in a row without a block in the journal that are remembered. */
+/** Maximum number of stored previous epochs without a block in the journal. */
 const MAX_PREVIOUS = 8;
 
 /** Options of a sequence store. */
@@ -41,7 +41,7 @@ export interface SequenceStoreOptions {
   log: Logger;
   /** Clock for retry intervals. */
   clock?: Clock;
-  /** What epochs are made of, default the system's. */
+  /** Source of epoch ids; default `crypto.getRandomValues`. */
   randomBytes?: (count: number) => Uint8Array<ArrayBuffer>;
   /** Numbers reserved at once, default {@linkcode SEQUENCE_RESERVE}. */
   reserve?: number;
@@ -50,11 +50,11 @@ export interface SequenceStoreOptions {
 }
 
 /**
- * Whether the sequence numbers are durable now.
+ * Whether the sequence numbers are durable.
  *
  * - `durable`: the reserve is on disk
- * - `overdue`: it should have been extended and could not be; there are `left` numbers
- * - `volatile`: nothing of this epoch is on disk; the next start knows nothing of it
+ * - `overdue`: extending the reserve failed; `left` numbers remain
+ * - `volatile`: the epoch is not on disk; the next start begins another one
  */
 export type SequenceState =
   | { status: "durable" }
@@ -62,10 +62,10 @@ export type SequenceState =
   | { status: "volatile"; error: string };
 
 /**
- * Sequence numbers that never repeat within an epoch, whatever happens to process, power and disk. A number is given out
- * only when a reserve that contains it is on disk, and the next start goes on behind the reserve. An epoch that was never
- * written needs none: no start can come back to it. So, when the disk takes no more, the boat does not stop: at the end of
- * the reserve a new epoch begins, in memory, until the disk takes it.
+ * Assigns sequence numbers that never repeat within an epoch, despite crashes, power failures and disk errors. A number is
+ * assigned only if a reserve that contains it is on disk, and the next start continues after the reserve. An epoch that was
+ * never written needs no reserve, because no start can continue it. So the boat does not stop when writing fails: at the
+ * end of the reserve a new epoch begins in memory, until it can be written.
  */
 export class SequenceStore {
   readonly #file: DurableFile;
@@ -75,7 +75,7 @@ export class SequenceStore {
   readonly #reserve: number;
   readonly #onNewEpoch: (epoch: Uint8Array<ArrayBuffer>, reason: EpochReason) => void;
   #start: SequenceStart = { kind: "new", first: 1, reason: { code: "first_start", message: "" } };
-  /** What the start goes on with. */
+  /** State on disk at the start. */
   #found: StoredHead | undefined;
   #skipped: SeqRange | undefined;
   #uncleanRange: SeqRange | undefined;
@@ -87,7 +87,7 @@ export class SequenceStore {
   #limit = 0;
   /** Durable reserve of this epoch. */
   #reserved: number | undefined;
-  /** Number from which on more is reserved. */
+  /** Number at which the reserve is extended. */
   #extendAt = 0;
   #writing: Promise<void> | undefined;
   #failure = { times: 0, error: "", retryAtMs: -Infinity };
@@ -102,14 +102,14 @@ export class SequenceStore {
     this.#onNewEpoch = options.onNewEpoch ?? (() => {});
   }
 
-  /** Reads the state, decides where numbers continue, and reserves the first ones on disk. Never fails. */
+  /** Reads the state, decides where the numbers continue, and reserves the first ones on disk. Never fails. */
   static async open(options: SequenceStoreOptions): Promise<SequenceStore> {
     const store = new SequenceStore(options);
     await store.#open(options.journalEnd);
     return store;
   }
 
-  /** How the numbers went on when the store was opened. */
+  /** How the numbers continued when the store was opened. */
   get start(): SequenceStart {
     return this.#start;
   }
@@ -120,8 +120,8 @@ export class SequenceStore {
   }
 
   /**
-   * Numbers of this epoch after the last recorded one that a run without an orderly end may have given out; the start has
-   * skipped the rest of them. Undefined after an orderly end.
+   * Numbers of this epoch after the last recorded one that a run without an orderly shutdown may have assigned; the start
+   * skipped them. Undefined after an orderly shutdown.
    */
   get uncleanRange(): SeqRange | undefined {
     return this.#uncleanRange;
@@ -137,7 +137,7 @@ export class SequenceStore {
     return this.#head;
   }
 
-  /** For health. */
+  /** Whether the numbers are durable. */
   get state(): SequenceState {
     const { error } = this.#failure;
     if (this.#reserved === undefined) return { status: "volatile", error };
@@ -147,7 +147,7 @@ export class SequenceStore {
 
   /** Assigns the next number. Without a remaining reserve it starts a new epoch at 1. */
   next(): number {
-    if (this.#closed) throw new Error("Cannot give out a number: the store is closed");
+    if (this.#closed) throw new Error("Cannot assign a number: the store is closed");
     if (this.#head >= this.#limit) {
       const why = this.#failure.error || "the disk is too slow";
       this.#renew({ code: "not_durable", message: `no number after ${this.#head} could be reserved: ${why}` });
@@ -164,8 +164,8 @@ export class SequenceStore {
   }
 
   /**
-   * Writes down where the numbers end, so that the next start skips none. To be called when nobody publishes any more;
-   * numbers are no longer given out. A disk that does not take it is logged: the next start skips the reserve.
+   * Stores the last number, so that the next start skips none; no more numbers are assigned. Logs a write error: the next
+   * start then skips the reserve.
    */
   async close(): Promise<void> {
     if (this.#closed) return;
@@ -174,13 +174,13 @@ export class SequenceStore {
     try {
       await this.#file.write(formatHead(this.#end()));
     } catch (error) {
-      this.#log.warn("the end of the sequence numbers is not written down", { error: errorText(error) });
+      this.#log.warn("last sequence number not stored", { error: errorText(error) });
     }
   }
 
   #end(): StoredHead {
     const [epoch, previous, head, found] = [this.#epoch, this.#previous, this.#head, this.#found];
-    // Without a frame since the start, what was skipped by then had none either: only a clean head says that it had.
+    // No frame since the start: keeps the state, because a clean head would declare the skipped numbers as assigned.
     if (found?.epoch === epoch && head === (found.cleanHead ?? found.reservedThrough)) return found;
     return { epoch, previous, reservedThrough: head, cleanHead: head, ...(this.#isUsed && { isUsed: true }) };
   }
@@ -200,7 +200,7 @@ export class SequenceStore {
     this.#head = this.#limit = this.#start.first - 1;
     if (!this.#start.isUnrecorded) this.#skipped = this.#start.skipped;
     if (found.head.cleanHead === undefined) this.#uncleanRange = this.#start.skipped;
-    // Before the first number: what is on disk still says that none was given out since the orderly end.
+    // Before the first number: the state on disk still declares the orderly shutdown.
     await this.#persist();
     if (this.#reserved !== undefined) return;
     const reason: EpochReason = {
@@ -245,7 +245,7 @@ export class SequenceStore {
     if (this.#writing || this.#closed || this.#clock.monoMs() < this.#failure.retryAtMs) return;
     this.#writing = this.#persist().finally(() => {
       this.#writing = undefined;
-      // The head went on meanwhile, or an epoch began.
+      // Numbers were assigned meanwhile, or an epoch began.
       if (this.#head >= this.#extendAt) this.#extend();
     });
   }
@@ -256,7 +256,7 @@ export class SequenceStore {
     const [head, isUsed, reserved = 0] = [this.#head, this.#isUsed, this.#reserved];
     const reservedThrough = reserved - head > this.#reserve / 2 ? reserved : head + this.#reserve;
     const mayBeOnDisk = this.#limit !== Infinity;
-    // From here on a start may come back to this epoch.
+    // From here on a start may continue this epoch.
     if (!mayBeOnDisk) this.#limit = reservedThrough;
     try {
       const previous = this.#previous;
@@ -276,12 +276,12 @@ export class SequenceStore {
 
   #noteFailure(error: string): void {
     const times = this.#failure.times + 1;
-    if (times === 1) this.#log.warn("no sequence numbers can be reserved on disk", { error });
+    if (times === 1) this.#log.warn("sequence numbers cannot be reserved on disk", { error });
     this.#failure = { times, error, retryAtMs: this.#clock.monoMs() + backoffMs(times, RETRY) };
   }
 }
 
-/** Epochs that the journal may be found to end in, now or when a power cut has taken its last blocks. */
+/** Epochs that the journal may end with, now or after a power failure removed its last blocks. */
 function epochsSoFar(found: HeadFound, journal: JournalEnd | undefined): string[] {
   const ofHead = found.kind === "head" ? [found.head.epoch, ...found.head.previous] : [];
   const ofJournal = journal?.epoch ? [journal.epoch.toHex()] : [];

@@ -2,10 +2,11 @@ import { errorText, type Logger } from "../../base/mod.ts";
 import { type FileEnd, FileEnds, journalNames, readEnd } from "../file/end.ts";
 import { epochWordOf, FILE_HEADER_BYTES } from "../file/layout.ts";
 import { DEFAULT_PREFIX, nextFileName, parseFileName } from "../file/name.ts";
-import { JournalFile, type SealedBlock } from "../file/journal_file.ts";
+import { JournalFile } from "../file/journal_file.ts";
+import type { SealedBlock } from "../types.ts";
 import type { Wal } from "./wal.ts";
-import { readWals, removeWals } from "./wal_files.ts";
-import { unsealedOf } from "./unsealed.ts";
+import { decodeOpening, readWals, removeWals, type StoredWal } from "./wal_files.ts";
+import { BlockBuilder } from "../block/builder.ts";
 
 /** Result of a recovery. */
 export interface Recovered {
@@ -17,7 +18,7 @@ export interface Recovered {
   newestFile: string | undefined;
   /** Frames recovered from a WAL. */
   frames: number;
-  /** Bytes cut off from files. */
+  /** Bytes truncated from files. */
   cutBytes: number;
   /** Recovered blocks that could not be written. The writer writes them; their WAL files are kept. */
   pending: SealedBlock[];
@@ -29,34 +30,31 @@ export interface RecoveryOptions {
   prefix?: string;
   compression?: "none" | "zstd";
   /**
-   * Reads files of the prefix only; default false. Set it if others write into the directory: their newest files say
-   * nothing about the WAL.
+   * Reads files of the prefix only; default false. Set it if other writers use the directory: their newest files say
+   * nothing about this WAL.
    */
   onlyOwn?: boolean;
   log: Logger;
 }
 
-/** Truncates the torn end; removes a file without any complete block. */
-async function cut(file: Deno.FsFile, { path, end }: { path: string; end: FileEnd }): Promise<void> {
-  const { size, tornBytes } = end;
-  if (size - tornBytes <= FILE_HEADER_BYTES) return await Deno.remove(path);
-  if (tornBytes === 0) return;
-  await file.truncate(size - tornBytes);
-  await file.sync();
-}
-
-/** Repairs the end of a file. Returns the number of bytes cut off; undefined if it is complete, or no journal. */
-async function mend(
+/**
+ * Truncates the torn end of a file; removes a file without any complete block. Returns the number of truncated bytes;
+ * undefined if the file is complete, or not a journal.
+ */
+async function repairEnd(
   file: Deno.FsFile,
-  { path, name, end }: { path: string; name: string; end: FileEnd | undefined },
+  { path, end }: { path: string; end: FileEnd | undefined },
 ): Promise<number | undefined> {
   const { size } = await file.stat();
-  if (end === undefined && size > FILE_HEADER_BYTES) return undefined;
-  // Created, but power failed before the first write.
-  const found = end ?? { name, epochWord: 0, lastSeq: 0, epoch: undefined, tornBytes: size, size };
-  if (found.tornBytes === 0 && size > FILE_HEADER_BYTES) return undefined;
-  await cut(file, { path, end: found });
-  return found.tornBytes;
+  if (size > FILE_HEADER_BYTES && !end?.tornBytes) return undefined;
+  // Without an end the file was created, but power failed before the first write.
+  const tornBytes = end?.tornBytes ?? size;
+  if (size - tornBytes <= FILE_HEADER_BYTES) await Deno.remove(path);
+  else {
+    await file.truncate(size - tornBytes);
+    await file.sync();
+  }
+  return tornBytes;
 }
 
 /** Writes blocks into a new file. Returns its name. */
@@ -110,12 +108,12 @@ interface Cuts {
 }
 
 /** Reads the ends of files, and truncates torn ones. */
-function mendingEnds(directory: string, { names, cuts }: { names: readonly string[]; cuts: Cuts }): FileEnds {
+function repairedEnds(directory: string, { names, cuts }: { names: readonly string[]; cuts: Cuts }): FileEnds {
   return new FileEnds(names, async (name, mayBeTorn) => {
     const path = `${directory}/${name}`;
     using file = await Deno.open(path, { read: true, write: mayBeTorn });
     const end = await readEnd(file, name);
-    const cutBytes = mayBeTorn ? await mend(file, { path, name, end }) : undefined;
+    const cutBytes = mayBeTorn ? await repairEnd(file, { path, end }) : undefined;
     if (cutBytes !== undefined) {
       cuts.bytes += cutBytes;
       cuts.files.push(name);
@@ -132,12 +130,12 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
   const { directory, prefix = DEFAULT_PREFIX, onlyOwn = false, log } = options;
   const names = await journalNames(directory, onlyOwn ? prefix : undefined);
   const cuts: Cuts = { bytes: 0, files: [] };
-  const ends = mendingEnds(directory, { names, cuts });
+  const ends = repairedEnds(directory, { names, cuts });
   const newest = await ends.find();
   const found: Recovered = {
     lastSeq: newest?.lastSeq ?? 0,
     epoch: newest?.epoch,
-    // Only if a file is readable: the names of foreign files may be thousands of years ahead.
+    // Only if a file is readable: the name of a foreign file may be thousands of years ahead.
     newestFile: newest && [newest.name, ...names].find((name) => parseFileName(name)?.prefix === prefix),
     frames: 0,
     cutBytes: 0,
@@ -158,13 +156,67 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
  *
  * @param options.count files that may have been open concurrently
  */
-export async function mendNewest(
+export async function repairNewestFiles(
   { directory, prefix, count, log }: { directory: string; prefix: string; count: number; log: Logger },
 ): Promise<void> {
   for (const name of (await journalNames(directory, prefix)).slice(0, count)) {
     const path = `${directory}/${name}`;
     using file = await Deno.open(path, { read: true, write: true });
-    const cutBytes = await mend(file, { path, name, end: await readEnd(file, name) });
+    const cutBytes = await repairEnd(file, { path, end: await readEnd(file, name) });
     if (cutBytes !== undefined) log.warn("a file was cut short", { path, cutBytes });
   }
+}
+
+/** Frames that a WAL holds and no file does. */
+export interface Unsealed extends StoredWal {
+  wal: Wal;
+  /** The frames as blocks. May be empty if the WAL is torn. */
+  blocks: SealedBlock[];
+}
+
+/**
+ * Frames that only a WAL holds, in the order in which recovery writes them: first those of the newest file's epoch,
+ * as a WAL of another epoch is newer than all files. Skips a WAL whose frames are all in files.
+ */
+export async function* unsealedOf(stored: readonly StoredWal[], ends: FileEnds): AsyncGenerator<Unsealed, void> {
+  const newestWord = (await ends.find())?.epochWord;
+  const isOther = ({ epoch }: Wal) => newestWord === undefined || epochWordOf(epoch) === newestWord ? 0 : 1;
+  const wals = stored.flatMap(({ wal, ...file }) => wal ? [{ ...file, wal }] : []);
+  wals.sort((one, other) => isOther(one.wal) - isOther(other.wal));
+  const lastSeqs = new Map<number, number>();
+  for (const { wal, ...file } of wals) {
+    const word = epochWordOf(wal.epoch);
+    const lastSeq = lastSeqs.get(word) ?? (await ends.find(word))?.lastSeq ?? 0;
+    // A torn record belongs to a later frame; a file that continues holds that frame, too.
+    const isSealed = lastSeq >= wal.firstSeq + Math.max(0, wal.frames.length - 1);
+    if (isSealed || (wal.frames.length === 0 && wal.torn === 0)) continue;
+    const blocks = blocksOf(wal, lastSeq);
+    lastSeqs.set(word, blocks.at(-1)?.lastSeq ?? lastSeq);
+    yield { ...file, wal, blocks };
+  }
+}
+
+/** Builds blocks of a WAL's frames after `lastSeq`. */
+function blocksOf(wal: Wal, lastSeq: number): SealedBlock[] {
+  const skip = Math.max(0, lastSeq + 1 - wal.firstSeq);
+  const { devices, metadata: { gap, digests, ...metadata } } = decodeOpening(wal.opening);
+  const { blockBytes, epoch } = wal;
+  const epochWord = epochWordOf(epoch);
+  const builder = new BlockBuilder({ blockBytes });
+  const blocks: SealedBlock[] = [];
+  const end = () => {
+    if (builder.frames > 0) blocks.push(builder.seal(epochWord));
+  };
+  // Gap and digests describe what precedes the WAL's first frame.
+  const before = skip === 0 ? { ...(gap && { gap }), ...(digests && { digests }) } : {};
+  builder.begin({ devices, metadata: { ...metadata, epoch, ...before } });
+  for (const [i, frame] of wal.frames.slice(skip).entries()) {
+    const seq = wal.firstSeq + skip + i;
+    if (builder.append(seq, frame) === "added") continue;
+    end();
+    builder.begin({ devices, metadata: { ...metadata, epoch } });
+    builder.append(seq, frame);
+  }
+  end();
+  return blocks;
 }

@@ -10,7 +10,7 @@
  */
 import { crc32c } from "../block/crc32c.ts";
 import { isBlockSize } from "../block/layout.ts";
-import { MAX_BLOCK_BYTES, MIN_BLOCK_BYTES } from "../types.ts";
+import { MAX_BLOCK_BYTES } from "../types.ts";
 import { CAN_ID_MASK, type Message, packBus, pgnOfId, unpackBus } from "../../frame/mod.ts";
 
 const MAGIC = [0x4c, 0x50, 0x4a, 0x54];
@@ -41,7 +41,7 @@ export interface WalHeader {
 }
 
 /** Encodes the header of a WAL. */
-export function walHeader({ blockBytes, epoch, firstSeq }: WalHeader): Uint8Array<ArrayBuffer> {
+function walHeader({ blockBytes, epoch, firstSeq }: WalHeader): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(WAL_HEADER_BYTES);
   const view = new DataView(bytes.buffer);
   bytes.set(MAGIC);
@@ -94,8 +94,8 @@ export class WalBuffer {
   }
 
   /** A copy of the bytes from an offset on. */
-  from(place: number): Uint8Array<ArrayBuffer> {
-    return this.#bytes.slice(place, this.#length);
+  from(offset: number): Uint8Array<ArrayBuffer> {
+    return this.#bytes.slice(offset, this.#length);
   }
 
   /** Reserves space for a record; returns the offset after its kind. */
@@ -122,7 +122,7 @@ export class WalBuffer {
   }
 }
 
-/** What a WAL file holds. */
+/** Content of a WAL file. */
 export interface Wal extends WalHeader {
   /** Opening of the block; undefined if it was not written. */
   opening: unknown;
@@ -139,8 +139,7 @@ function readHeader(bytes: Uint8Array): (WalHeader & { seed: number }) | undefin
   if (bytes[4] !== VERSION || crc32c(bytes.subarray(0, CRC_AT)) !== seed) return undefined;
   const firstSeq = Number(view.getBigUint64(28, true));
   const blockBytes = view.getUint32(8, true);
-  const isPossible = isBlockSize(blockBytes, { min: MIN_BLOCK_BYTES, max: MAX_BLOCK_BYTES });
-  if (!isPossible || !Number.isSafeInteger(firstSeq + MAX_BLOCK_BYTES)) return undefined;
+  if (!isBlockSize(blockBytes) || !Number.isSafeInteger(firstSeq + MAX_BLOCK_BYTES)) return undefined;
   return { blockBytes, epoch: bytes.slice(12, 28), firstSeq, seed };
 }
 

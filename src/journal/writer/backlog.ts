@@ -1,7 +1,7 @@
-import type { SealedBlock } from "../file/journal_file.ts";
+import type { SealedBlock } from "../types.ts";
 import type { WalFile } from "../wal/wal_files.ts";
 
-/** Why a block was ended. Only `full` blocks hold as much as they can. */
+/** Why a block was ended. */
 export type EndedBy = "full" | "clock step" | "missing numbers" | "rotation";
 
 /** A sealed block that is not in a file yet. */
@@ -80,16 +80,16 @@ export class Backlog {
   /** Removes the oldest block after it was written. */
   shift(): void {
     this.#blocks.shift();
-    this.#tellReady();
+    this.#resolveReady();
   }
 
   /** While the backlog is held, {@linkcode Backlog.ready} does not resolve. */
   hold(isHeld: boolean): void {
     this.#isHeld = isHeld;
-    this.#tellReady();
+    this.#resolveReady();
   }
 
-  /** Resolves when no more than half of the capacity is in use; undefined while that is so. */
+  /** Resolves when at most half of the capacity is in use; undefined while that is the case. */
   ready(): Promise<void> | undefined {
     if (this.#hasCapacity) return undefined;
     return new Promise((resolve) => this.#waiting.push(resolve));
@@ -99,8 +99,27 @@ export class Backlog {
     return !this.#isHeld && 2 * this.#bytes < this.#maxBytes;
   }
 
-  #tellReady(): void {
+  #resolveReady(): void {
     if (!this.#hasCapacity) return;
     for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+}
+
+/** Change of the difference between wall-clock and monotonic time that counts as a step. */
+const MAX_DRIFT_US = 1_000_000;
+
+/**
+ * Detects steps of the wall clock: each frame has both times, and their difference changes only when the wall clock is set.
+ * So frames of several buses may arrive in any order of time.
+ */
+export class ClockSteps {
+  #offsetUs: number | undefined;
+
+  /** True if the clock was set by more than a second, in either direction, between the previous frame and this one. */
+  isStep({ timeUs, monoMs }: { timeUs: number; monoMs: number }): boolean {
+    const offsetUs = timeUs - monoMs * 1000;
+    const previous = this.#offsetUs ?? offsetUs;
+    this.#offsetUs = offsetUs;
+    return Math.abs(offsetUs - previous) > MAX_DRIFT_US;
   }
 }

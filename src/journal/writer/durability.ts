@@ -1,12 +1,12 @@
 /** A frame's position: the first four bytes of its epoch, and its sequence number. */
-export interface FramePlace {
+interface FramePosition {
   epochWord: number;
   seq: number;
 }
 
 /** Consecutive frames that are not synced yet; `seq` is the last of them. */
-interface UnsyncedSpan extends FramePlace {
-  /** When the first of them was taken, monotonic milliseconds. */
+interface UnsyncedSpan extends FramePosition {
+  /** When the first of them was appended, monotonic milliseconds. */
   sinceMs: number;
 }
 
@@ -14,7 +14,7 @@ interface UnsyncedSpan extends FramePlace {
 const MAX_SPANS = 256;
 
 /** A caller that waits until a frame is durable. */
-interface Waiter extends FramePlace {
+interface Waiter extends FramePosition {
   resolve: () => void;
   reject: (error: Error) => void;
 }
@@ -39,7 +39,7 @@ export class Durability {
   }
 
   /** Records that a frame was appended to memory. */
-  take(epochWord: number, seq: number): void {
+  noteAppended(epochWord: number, seq: number): void {
     const newest = this.#startsSpan ? undefined : this.#unsynced.at(-1);
     if (newest?.epochWord === epochWord) newest.seq = seq;
     else {
@@ -58,24 +58,24 @@ export class Durability {
     return this.#seqs.get(epochWord) ?? 0;
   }
 
-  /** Marks everything up to a frame as durable. {@linkcode Durability.tell} resolves the waiting callers. */
-  note({ epochWord, seq }: FramePlace): void {
+  /** Marks everything up to a frame as durable. {@linkcode Durability.resolveWaiters} resolves the waiting callers. */
+  noteDurable({ epochWord, seq }: FramePosition): void {
     this.#seqs.set(epochWord, Math.max(this.seqOf(epochWord), seq));
     while (this.#unsynced[0] && this.has(this.#unsynced[0])) this.#unsynced.shift();
   }
 
   /** True if a frame is durable. */
-  has({ epochWord, seq }: FramePlace): boolean {
+  has({ epochWord, seq }: FramePosition): boolean {
     return this.seqOf(epochWord) >= seq;
   }
 
   /** Resolves when a frame is durable. */
-  wait(place: FramePlace): Promise<void> {
-    return new Promise((resolve, reject) => this.#waiters.push({ ...place, resolve, reject }));
+  wait(frame: FramePosition): Promise<void> {
+    return new Promise((resolve, reject) => this.#waiters.push({ ...frame, resolve, reject }));
   }
 
   /** Resolves the callers whose frame is durable. */
-  tell(): void {
+  resolveWaiters(): void {
     const waiters = this.#waiters;
     this.#waiters = waiters.filter((waiter) => !this.has(waiter));
     for (const waiter of waiters) if (this.has(waiter)) waiter.resolve();

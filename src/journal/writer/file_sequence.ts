@@ -1,33 +1,23 @@
-import type { Clock } from "../../base/mod.ts";
 import { nextFileName } from "../file/name.ts";
-import { JournalFile, type SealedBlock } from "../file/journal_file.ts";
-import type { WrittenBlock } from "./journal_writer_types.ts";
+import { JournalFile } from "../file/journal_file.ts";
+import type { SealedBlock } from "../types.ts";
+import type { JournalWriterOptions, WrittenBlock } from "./journal_writer_types.ts";
 
-/** What was written since the start. */
+/** Write statistics since the start. */
 export interface WriteFigures {
   blocks: number;
   /** Bytes of blocks as stored (after compression). */
   bytes: number;
-  /** How long writing and syncing the newest block took, milliseconds; 0 before the first. */
+  /** Time to write and sync the newest block, milliseconds; 0 before the first. */
   lastBlockMs: number;
 }
 
-/** How files are made. */
-export interface FileSequenceOptions {
-  /** Directory of the files; this process must hold its lock. */
-  directory: string;
-  /** First part of their names. */
-  prefix: string;
-  blockBytes: number;
-  compression: "none" | "zstd";
-  /** Size in bytes after which a file takes no more blocks; 0: no limit. */
-  rotateBytes: number;
-  /** Newest existing file: new names sort after it. */
-  newestFile?: string | undefined;
-  clock: Clock;
-  /** Called for every completed file. */
-  onEnded?: ((path: string) => void) | undefined;
-}
+/** Options of a {@linkcode FileSequence}. */
+type FileSequenceOptions =
+  & Required<
+    Pick<JournalWriterOptions, "directory" | "prefix" | "blockBytes" | "compression" | "rotateBytes" | "clock">
+  >
+  & Pick<JournalWriterOptions, "newestFile" | "onEnded">;
 
 /**
  * The sequence of files of a journal. A file is created with its first block and holds blocks of one epoch.
@@ -74,10 +64,10 @@ export class FileSequence {
     this.figures.bytes += file.bytes - offset;
     this.figures.lastBlockMs = clock.monoMs() - startMs;
     const { firstSeq, lastSeq, firstTimeUs, latestTimeUs } = block;
-    const place = { path: file.path, offset, fileBytes: file.bytes, header: file.header };
+    const location = { path: file.path, offset, fileBytes: file.bytes, header: file.header };
     const { rotateBytes } = this.#options;
     const isFull = rotateBytes > 0 && file.bytes >= rotateBytes;
-    return { written: { firstSeq, lastSeq, firstTimeUs, latestTimeUs, ...place }, isFull };
+    return { written: { firstSeq, lastSeq, firstTimeUs, latestTimeUs, ...location }, isFull };
   }
 
   /** Completes the open file, if any; the next block goes into a new one. */

@@ -1,18 +1,15 @@
 import { backoffMs, errorText } from "../../base/mod.ts";
 import type { Message } from "../../frame/mod.ts";
-import { Backlog, type EndedBy, type WaitingBlock } from "./backlog.ts";
+import { Backlog, ClockSteps, type EndedBy, type WaitingBlock } from "./backlog.ts";
 import { BlockBuilder } from "../block/builder.ts";
-import { BlockPacker } from "../block/packer.ts";
-import { ClockSteps } from "./clock_steps.ts";
+import { BlockPacker, PackWorker } from "../block/packer.ts";
 import { Durability, notDurable } from "./durability.ts";
 import { OversizedMessageError } from "../errors.ts";
 import { epochWordOf } from "../file/layout.ts";
 import { DEFAULT_PREFIX } from "../file/name.ts";
 import { FileSequence, type WriteFigures } from "./file_sequence.ts";
 import type { JournalState, JournalWriterOptions } from "./journal_writer_types.ts";
-import { PackWorker } from "../block/pack_thread.ts";
-import { removeWals, WalFiles } from "../wal/wal_files.ts";
-import { encodeOpening } from "../wal/wal_header.ts";
+import { encodeOpening, removeWals, WalFiles } from "../wal/wal_files.ts";
 import { type BlockMetadata, DEFAULT_BLOCK_BYTES, type Gap } from "../types.ts";
 
 export type { JournalState, JournalWriterOptions, WrittenBlock } from "./journal_writer_types.ts";
@@ -21,8 +18,8 @@ const RETRY = { firstMs: 500, capMs: 15_000 };
 const DEFAULT_BACKLOG_BYTES = 32 * 1024 * 1024;
 /** Blocks that fill faster use fast compression: on a small computer the thread would take over 1 % of a core. */
 const DEFAULT_SLOW_BLOCK_MS = 30_000;
-/** A block of the usual size has room for all digests; smaller ones keep fewer of them. */
-const BLOCK_BYTES_A_DIGEST = 4096;
+/** Block bytes for each stored digest: a block of the default size holds all digests, a smaller one fewer. */
+const BLOCK_BYTES_PER_DIGEST = 4096;
 
 /**
  * Writes frames into journal files. Appending is synchronous and never fails: frames go into the open block and its WAL;
@@ -72,15 +69,14 @@ export class JournalWriter {
       blockBytes: options.blockBytes ?? DEFAULT_BLOCK_BYTES,
       ...(options.productOf && { productOf: options.productOf }),
     });
-    const { directory, rotateBytes = 0, newestFile, onEnded, clock } = options;
+    const { directory, rotateBytes = 0 } = options;
     const { blockBytes } = this.#builder;
-    const naming = { directory, prefix, newestFile, clock };
-    this.#files = new FileSequence({ ...naming, blockBytes, compression, rotateBytes, onEnded });
+    this.#files = new FileSequence({ ...this.#options, blockBytes, rotateBytes });
     const { packThread: thread = new PackWorker(), log } = options;
     this.#clockSteps = options.hasForeignTimes ? undefined : new ClockSteps();
     this.#packer = new BlockPacker({ thread, log, onDone: () => this.#onPacked() });
     this.#durable = new Durability(() => options.clock.monoMs());
-    this.#wals = new WalFiles(directory, (seq) => this.#durable.take(this.#epochWord, seq));
+    this.#wals = new WalFiles(directory, (seq) => this.#durable.noteAppended(this.#epochWord, seq));
     this.#backlog = new Backlog(options.pending ?? [], { blockBytes, maxBytes: maxBacklogBytes });
     this.#epoch = options.epoch;
     this.#epochWord = epochWordOf(options.epoch);
@@ -132,7 +128,7 @@ export class JournalWriter {
   /** Appends a frame; copies its bytes. False if the frame is lost, or after {@linkcode close}. */
   append(seq: number, message: Message): boolean {
     if (this.#closing) return false;
-    if (this.#isPaused) return this.#lose(seq, "recording is paused: there is no room");
+    if (this.#isPaused) return this.#lose(seq, "recording is paused: no space left for journal files");
     if (this.#backlog.isFull) {
       return this.#lose(seq, this.#state.kind === "failing" ? this.#state.reason : this.#backlog.reason);
     }
@@ -217,7 +213,7 @@ export class JournalWriter {
     this.#packer.close();
     this.#wals.close();
     if (this.#backlog.length === 0) {
-      // Must not remove the WAL of another journal, whose card was mounted in this place.
+      // Must not remove the WAL of another journal, on a card that was mounted at this path.
       const check = this.#options.checkDirectory?.() ?? Promise.resolve();
       await check.then(() => removeWals(this.#options.directory)).catch(() => {});
     } else {
@@ -234,8 +230,9 @@ export class JournalWriter {
     this.#isLosing = true;
     this.#lost++;
     // Lost frames take precedence over numbers skipped at a start.
-    const isTold = this.#gap !== undefined && this.#gap.reason !== "restart";
-    if (!isTold) this.#gap = { firstMissing: this.#lastSeq === 0 ? seq : this.#lastSeq + 1, reason: "disk" };
+    if (this.#gap === undefined || this.#gap.reason === "restart") {
+      this.#gap = { firstMissing: this.#lastSeq === 0 ? seq : this.#lastSeq + 1, reason: "disk" };
+    }
     this.#seal("missing numbers");
     return false;
   }
@@ -248,17 +245,19 @@ export class JournalWriter {
     const { buses, boot, devices, counts, digests, clock } = this.#options;
     const epoch = this.#epoch;
     const known = devices?.() ?? [];
-    const notes: BlockMetadata = {
+    const metadata: BlockMetadata = {
       ...{ buses, epoch },
       ...(boot && { boot }),
       ...(this.#gap && { gap: this.#gap }),
-      ...(digests && { digests: digests.note(Math.floor(this.#builder.blockBytes / BLOCK_BYTES_A_DIGEST)) }),
+      ...(digests && { digests: digests.note(Math.floor(this.#builder.blockBytes / BLOCK_BYTES_PER_DIGEST)) }),
       ...(counts && { counts: counts() }),
     };
-    this.#builder.begin({ devices: known, notes });
-    if (this.#builder.append(seq, message) !== "added") throw new RangeError("No room in an empty block");
+    this.#builder.begin({ devices: known, metadata });
+    if (this.#builder.append(seq, message) !== "added") {
+      throw new RangeError("The frame does not fit into an empty block");
+    }
     const { blockBytes } = this.#builder;
-    this.#wals.begin({ blockBytes, epoch, firstSeq: seq }, encodeOpening({ devices: known, notes }));
+    this.#wals.begin({ blockBytes, epoch, firstSeq: seq }, encodeOpening({ devices: known, metadata }));
     this.#wals.add(seq, message);
     this.#fileSinceMs ??= clock.monoMs();
     this.#gap = undefined;
@@ -268,12 +267,8 @@ export class JournalWriter {
 
   #seal(endedBy: EndedBy): void {
     if (!this.#isOpen) return;
-    const { firstSeq, lastSeq, firstTimeUs, latestTimeUs } = this.#builder;
     this.#isOpen = false;
-    const epochWord = this.#epochWord;
-    const bytes = this.#builder.finish();
-    const { current: wal } = this.#wals;
-    this.#backlog.push({ bytes, firstSeq, lastSeq, firstTimeUs, latestTimeUs, epochWord, wal, endedBy });
+    this.#backlog.push({ ...this.#builder.seal(this.#epochWord), wal: this.#wals.current, endedBy });
     this.#work();
   }
 
@@ -307,7 +302,7 @@ export class JournalWriter {
         this.#durable.startSpan();
         await this.#options.checkDirectory?.();
         await this.#writeAll();
-        this.#durable.tell();
+        this.#durable.resolveWaiters();
       }
       if (this.#state.kind === "failing") {
         this.#options.log.info("recording again", { lost: this.#lost });
@@ -316,7 +311,7 @@ export class JournalWriter {
       this.#failures = 0;
     } catch (error) {
       await this.#fail(error);
-      this.#durable.tell();
+      this.#durable.resolveWaiters();
     } finally {
       // Synchronously, not in a later microtask: the next caller starts a new run.
       this.#working = undefined;
@@ -352,7 +347,7 @@ export class JournalWriter {
   async #flushWhilePacking(block: WaitingBlock): Promise<void> {
     const { epochWord, lastSeq } = block;
     await block.wal?.flush();
-    this.#durable.note({ epochWord, seq: lastSeq });
+    this.#durable.noteDurable({ epochWord, seq: lastSeq });
     // Meanwhile the open block may have been sealed into the backlog.
     if (this.#backlog.length === 1) await this.#flush();
   }
@@ -361,7 +356,7 @@ export class JournalWriter {
   async #flush(): Promise<void> {
     if (!this.#isOpen) return;
     const epochWord = this.#epochWord;
-    this.#durable.note({ epochWord, seq: await this.#wals.flush() });
+    this.#durable.noteDurable({ epochWord, seq: await this.#wals.flush() });
   }
 
   async #writeBlock(block: WaitingBlock, packed: Uint8Array<ArrayBuffer>): Promise<void> {
@@ -369,11 +364,11 @@ export class JournalWriter {
     const { written, isFull } = await this.#files.append(block, packed);
     this.#backlog.shift();
     const { epochWord, lastSeq, endsFile = false } = block;
-    this.#durable.note({ epochWord, seq: lastSeq });
+    this.#durable.noteDurable({ epochWord, seq: lastSeq });
     this.#options.onWritten?.(written);
-    // A rotation has reset the time already; it may belong to the next file by now.
-    const goesOn = this.#isOpen || this.#backlog.length > 0;
-    if (isFull && !endsFile) this.#fileSinceMs = goesOn ? this.#options.clock.monoMs() : undefined;
+    // A rotation has already reset the time, which may belong to the next file by now.
+    const hasMore = this.#isOpen || this.#backlog.length > 0;
+    if (isFull && !endsFile) this.#fileSinceMs = hasMore ? this.#options.clock.monoMs() : undefined;
     if (endsFile || isFull) await this.#endFile();
   }
 

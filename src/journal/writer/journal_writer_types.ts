@@ -1,8 +1,8 @@
 import type { Clock, Logger } from "../../base/mod.ts";
 import type { DeviceProduct } from "../block/device_table.ts";
 import type { FileHeader } from "../file/layout.ts";
-import type { SealedBlock } from "../file/journal_file.ts";
-import type { PackThread } from "../block/pack_thread.ts";
+import type { SealedBlock } from "../types.ts";
+import type { PackThread } from "../block/packer.ts";
 import type { BlockDevice, BootRecord, BusCounts, Gap } from "../types.ts";
 import type { WindowDigests } from "../digest/window_digest.ts";
 
@@ -22,11 +22,11 @@ export interface WrittenBlock extends Omit<SealedBlock, "bytes" | "epochWord"> {
   header: FileHeader;
 }
 
-/** How a journal is written. */
+/** Options of a {@linkcode JournalWriter}. */
 export interface JournalWriterOptions {
   /** Directory of the files; this process must hold its lock. */
   directory: string;
-  /** First part of the files' names; default `nmea2k`. */
+  /** Prefix of the file names; default `nmea2k`. */
   prefix?: string;
   /** Default 256 KiB. */
   blockBytes?: number;
@@ -45,16 +45,17 @@ export interface JournalWriterOptions {
   /** 16 bytes that identify the epoch; see {@linkcode JournalWriter.beginEpoch}. */
   epoch: Uint8Array<ArrayBuffer>;
   boot?: BootRecord;
-  /** Numbers that were skipped before the first frame. */
+  /** Gap before the first frame: numbers that the start skipped. */
   gap?: Gap | undefined;
   /** Newest existing file: new names sort after it. */
   newestFile?: string | undefined;
   /** Blocks that the recovery could not write; the writer writes them first. */
   pending?: readonly SealedBlock[];
-  /** Returns the known devices, for a new block. */
+  /** Returns the known devices, at the start of a block. */
   devices?: () => readonly BlockDevice[];
+  /** Returns the product information of the device at an address, at the end of a block. */
   productOf?: (bus: number, src: number) => DeviceProduct | undefined;
-  /** Counters of the buses now, in the order of their indexes, for the block that begins. */
+  /** Returns the counters of the buses, in the order of their indexes, at the start of a block. */
   counts?: () => readonly BusCounts[];
   /** Updated with each recorded frame, and written into each block; default none. */
   digests?: WindowDigests;
@@ -68,14 +69,14 @@ export interface JournalWriterOptions {
    * detected. Default false.
    */
   hasForeignTimes?: boolean;
-  /** Thread for them; default a worker. */
+  /** Thread that compresses them; default a worker. */
   packThread?: PackThread;
   clock: Clock;
   log: Logger;
   /** Called before each write. A rejection delays writing, which is retried. */
   checkDirectory?: () => Promise<void>;
-  /** Told of every block that is on disk … */
+  /** Called for each block that is on disk. */
   onWritten?: (block: WrittenBlock) => void;
-  /** … and of every file that is ended. */
-  onEnded?: (path: string) => void;
+  /** Called for each completed file. */
+  onEnded?: ((path: string) => void) | undefined;
 }

@@ -2,8 +2,7 @@ import { connect, type Socket } from "node:net";
 import { errorText, type Logger } from "../../base/mod.ts";
 import type { ClientHello } from "../client_hello.ts";
 import type { HelloPeek } from "../tls_listener.ts";
-import { AcmeError } from "./error.ts";
-import type { Challenge, ChallengeAnswer } from "./challenge.ts";
+import { AcmeError, type Challenge, type ChallengeAnswer } from "./challenge.ts";
 
 /** RFC 8737 §6.2. */
 const PROTOCOL = "acme-tls/1";

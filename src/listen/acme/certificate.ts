@@ -7,15 +7,14 @@ import {
   type Logger,
   type StallDetector,
 } from "../../base/mod.ts";
-import { checkTlsPair, type TlsPair, type TlsSource } from "../tls_pair.ts";
+import { checkTlsPair, type TlsPair, type TlsSource } from "../tls_files.ts";
 import type { ComponentHealth } from "../../http/mod.ts";
 import type { Connections } from "../connections.ts";
 import type { HelloPeek } from "../tls_listener.ts";
-import { AcmeError } from "./error.ts";
 import { newAccountKey, orderCertificate } from "./order.ts";
 import { AcmeStore } from "./store.ts";
 import { AlpnChallenge } from "./alpn_challenge.ts";
-import type { AcmeChallenge, ChallengeAnswer } from "./challenge.ts";
+import { type AcmeChallenge, AcmeError, type ChallengeAnswer } from "./challenge.ts";
 import { HttpChallenge } from "./http_challenge.ts";
 
 /** ACME directory of Let's Encrypt. */

@@ -1,3 +1,9 @@
+/** A certificate cannot be obtained. The message says why. */
+export class AcmeError extends Error {
+  /** `AcmeError`. */
+  override name = "AcmeError";
+}
+
 /** Supported challenge types: a page on port 80, or a certificate on port 443. */
 export const ACME_CHALLENGES = ["http-01", "tls-alpn-01"] as const;
 /** One of {@linkcode ACME_CHALLENGES}. */

@@ -2,8 +2,7 @@ import type { ListenAddress, Logger, StallDetector } from "../../base/mod.ts";
 import type { ComponentHealth } from "../../http/mod.ts";
 import type { Connections } from "../connections.ts";
 import { listen, type Listener } from "../listen.ts";
-import { AcmeError } from "./error.ts";
-import type { Challenge, ChallengeAnswer } from "./challenge.ts";
+import { AcmeError, type Challenge, type ChallengeAnswer } from "./challenge.ts";
 
 /** RFC 8555 §8.3. */
 const PAGES = "/.well-known/acme-challenge/";

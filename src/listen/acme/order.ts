@@ -1,7 +1,6 @@
 import { Agent, get } from "node:https";
-import { errorText } from "../../base/mod.ts";
-import { AcmeError } from "./error.ts";
-import type { ChallengeAnswer } from "./challenge.ts";
+import { errorText, importLate } from "../../base/mod.ts";
+import { AcmeError, type ChallengeAnswer } from "./challenge.ts";
 
 /** An order of a certificate. */
 export interface AcmeOrder {
@@ -17,7 +16,7 @@ export interface AcmeOrder {
   answer: ChallengeAnswer;
 }
 
-type AcmePackage = typeof import("acme-client");
+type AcmePackage = typeof import("./acme_package.ts");
 type Client = InstanceType<AcmePackage["Client"]>;
 type Authorization = Awaited<ReturnType<Client["getAuthorizations"]>>[number];
 
@@ -25,9 +24,13 @@ const REQUEST_TIMEOUT_MS = 30_000;
 /** Polling of the authority: 1, 2, 4 … seconds apart, for about two minutes. */
 const POLLING = { backoffAttempts: 12, backoffMin: 1000, backoffMax: 15_000 };
 
+function loadAcme(): Promise<AcmePackage> {
+  return importLate<AcmePackage>(new URL("./acme_package.ts", import.meta.url));
+}
+
 /** Creates an account key, PEM. */
 export async function newAccountKey(): Promise<string> {
-  const { crypto } = await import("acme-client");
+  const { crypto } = await loadAcme();
   return String(await crypto.createPrivateEcdsaKey("P-256"));
 }
 
@@ -40,7 +43,7 @@ export async function orderCertificate(order: AcmeOrder): Promise<{ cert: string
   const { domain, email, directoryUrl, ca, accountKey, answer } = order;
   try {
     await reach(directoryUrl, ca);
-    const acme = await import("acme-client");
+    const acme = await loadAcme();
     Object.assign(acme.axios.defaults, {
       httpsAgent: new Agent(ca === undefined ? {} : { ca }),
       timeout: REQUEST_TIMEOUT_MS,

@@ -1,5 +1,5 @@
 import { AtomicFile } from "../../base/mod.ts";
-import { checkTlsPair, TlsError, type TlsPair } from "../tls_pair.ts";
+import { checkTlsPair, TlsError, type TlsPair } from "../tls_files.ts";
 
 const FOLDER_MODE = 0o700;
 const ACCOUNT = "account.pem";

@@ -3,23 +3,23 @@ import { Registry } from "../../broker/mod.ts";
 import type { Message } from "../../frame/mod.ts";
 import { BlockBuilder, epochWordOf, MAX_BUSES, NO_PRODUCT, type SealedBlock } from "../../journal/mod.ts";
 
-/** A block of a journal that is made of recordings. */
+/** A block of a converted recording. */
 export interface ConvertedBlock extends SealedBlock {
-  /** Whether so much time has passed since the file began that another one begins. */
+  /** True if the block begins a new file, because of the rotation interval. */
   beginsFile: boolean;
 }
 
-/** Messages that give the run of numbers its name. */
+/** Number of messages that determine the epoch. */
 const HEAD_MESSAGES = 8192;
 /** Bytes of an epoch. */
 const EPOCH_BYTES = 16;
-/** Bytes of a message for the epoch, its payload aside: time, identifier, bus, length. */
+/** Hashed bytes of a message besides its payload: time, identifier, bus, length. */
 const HEADER_BYTES = 16;
 
 /**
- * Numbers messages from 1 and fills blocks with them, with the devices that have told of themselves. Pure: the same
- * messages give the same bytes. Even the epoch is made of them, of the first 8192: a recording that has grown since it
- * was converted keeps its numbers.
+ * Numbers messages from 1 and builds blocks, with the devices that have identified themselves. Pure: the same messages give
+ * the same bytes. Even the epoch is a hash of the first 8192 messages, so a recording that has grown since its last
+ * conversion keeps its numbers.
  */
 export class ConvertedBlocks {
   readonly #emit: (block: ConvertedBlock) => void;
@@ -30,15 +30,15 @@ export class ConvertedBlocks {
   #head: Message[] | undefined = [];
   #epoch = new Uint8Array(0);
   #lastSeq = 0;
-  /** Names that the open block tells; undefined while none is open. */
+  /** Number of buses that the open block names; undefined while none is open. */
   #namedBuses: number | undefined;
   #fileSinceUs: number | undefined;
   #beginsFile = false;
 
   /**
    * @param options.buses names of the buses by index; may grow, up to four
-   * @param options.rotateDurationMs a file begins after so long; 0 never
-   * @param options.emit gets each block that is full
+   * @param options.rotateDurationMs a new file begins after this time; 0: never
+   * @param options.emit gets each finished block
    */
   constructor({ buses, blockBytes, rotateDurationMs, emit }: {
     buses: readonly string[];
@@ -60,19 +60,19 @@ export class ConvertedBlocks {
     return this.#lastSeq + (this.#head?.length ?? 0);
   }
 
-  /** 16 bytes that name the run of numbers; empty before it is known. */
+  /** 16 bytes that identify the epoch; empty before it is known. */
   get epoch(): Uint8Array<ArrayBuffer> {
     return this.#epoch;
   }
 
-  /** Takes a message, which is to be an object of its own. */
+  /** Adds a message; the object must not be reused. */
   add(message: Message): void {
     if (!this.#head) return this.#append(message);
     this.#head.push(message);
     if (this.#head.length >= HEAD_MESSAGES) this.#begin(this.#head);
   }
 
-  /** Hands over the last block. */
+  /** Emits the last block. */
   end(): void {
     if (this.#head) this.#begin(this.#head);
     this.#seal();
@@ -92,12 +92,14 @@ export class ConvertedBlocks {
     if (this.#namedBuses === undefined || this.#builder.append(seq, message) !== "added") {
       this.#seal();
       this.#open();
-      if (this.#builder.append(seq, message) !== "added") throw new RangeError("No room in an empty block");
+      if (this.#builder.append(seq, message) !== "added") {
+        throw new RangeError("The message does not fit into an empty block");
+      }
     }
     this.#lastSeq = seq;
   }
 
-  /** Ends the file when its time is over, or lies far ahead as the clock was set back. */
+  /** Ends the file after the rotation interval, in either direction: the clock may have been set back. */
   #rotate(timeUs: number): void {
     const sinceUs = this.#fileSinceUs ??= timeUs;
     if (this.#rotateUs === 0 || Math.abs(timeUs - sinceUs) < this.#rotateUs) return;
@@ -112,23 +114,21 @@ export class ConvertedBlocks {
       ({ bus, src, name = 0n, product = NO_PRODUCT }) => ({ bus, src, name, activeFrom: 0, ...product }),
     ).filter(({ name }) => name !== 0n);
     const isNamed = this.#buses.some((name) => name !== "");
-    this.#builder.begin({ devices, notes: { epoch: this.#epoch, ...(isNamed && { buses: [...this.#buses] }) } });
+    this.#builder.begin({ devices, metadata: { epoch: this.#epoch, ...(isNamed && { buses: [...this.#buses] }) } });
     this.#namedBuses = this.#buses.length;
   }
 
   #seal(): void {
     if (this.#namedBuses === undefined) return;
     this.#namedBuses = undefined;
-    const { firstSeq, lastSeq, firstTimeUs, latestTimeUs } = this.#builder;
-    const epochWord = epochWordOf(this.#epoch);
     const beginsFile = this.#beginsFile;
     this.#beginsFile = false;
-    this.#emit({ bytes: this.#builder.finish(), firstSeq, lastSeq, firstTimeUs, latestTimeUs, epochWord, beginsFile });
+    this.#emit({ ...this.#builder.seal(epochWordOf(this.#epoch)), beginsFile });
   }
 }
 
 function epochOf(messages: readonly Message[], buses: readonly string[]): Uint8Array<ArrayBuffer> {
-  // Buses that are known already, and none of these messages is of, shall make no difference.
+  // Buses without any of these messages must not change the epoch.
   const named = messages.reduce((most, { bus }) => Math.max(most, bus + 1), 0);
   const hash = createHash("sha256").update(JSON.stringify(buses.slice(0, named)));
   const header = new DataView(new ArrayBuffer(HEADER_BYTES));

@@ -19,97 +19,97 @@ export { type ConvertedFile, type ConvertTarget, OutputExistsError };
 
 /** A recording of another program or device. */
 export interface RecordingInput {
-  /** For messages and the summary. */
+  /** Name for messages and the summary. */
   name: string;
-  /** Its bytes, in pieces of any size. They are asked for when the recordings before are read. */
+  /** Content, in chunks of any size. Read after the previous recordings. */
   chunks: AsyncIterable<Uint8Array>;
 }
 
-/** How recordings become a journal. */
+/** Options of {@linkcode convertRecordings}. */
 export interface ConvertOptions {
-  /** First part of the files' names, default `nmea2k`. */
+  /** Prefix of the file names; default `nmea2k`. */
   prefix?: string;
-  /** Bytes of a block, a power of two; default 256 KiB. */
+  /** Size of a block, bytes; a power of two, default 256 KiB. */
   blockBytes?: number;
   /** Default `zstd`. */
   compression?: "none" | "zstd";
-  /** In a directory a new file begins after so long, milliseconds; 0 (the default) never. */
+  /** Duration after which a directory gets a new file, milliseconds; default 0: never. */
   rotateDurationMs?: number;
-  /** In a directory a new file begins when one is larger, bytes; 0 (the default) never. */
+  /** Size after which a directory gets a new file, bytes; default 0: never. */
   rotateBytes?: number;
-  /** Where it is written. Files of a directory are rotated and named as a boat server's. */
+  /** Output. Files in a directory are rotated and named like those of a boat server. */
   to: ConvertTarget;
-  /** Format of all recordings; left out: each one's beginning shows it. */
+  /** Format of all recordings; default: detected from the beginning of each one. */
   format?: RecordingFormat | undefined;
-  /** When the first recording began, if it has no dates; 1970-01-01 when left out. Others go on where it ends. */
+  /** Start of the first recording if it has no dates; default 1970-01-01. Later recordings continue at its end. */
   startTime?: Date | undefined;
-  /** Whether files that are there are written over; default false. */
+  /** Overwrite existing files; default false. */
   overwrite?: boolean;
 }
 
-/** What became of one recording. */
+/** Result for one recording. */
 export interface ConvertedInput {
-  /** As it was given. */
+  /** Name of the input. */
   name: string;
-  /** What became of its lines. */
+  /** Counts of its lines. */
   recording: RecordingSummary;
-  /** What never became a whole message. */
+  /** Frames that never became a message, by reason. */
   drops: AssemblerDrops;
-  /** Messages that were written. */
+  /** Messages written. */
   converted: number;
-  /** Messages that were not, as no journal can hold their times: before 1828, or after 2111. */
+  /** Messages not written, because a journal cannot store their times: before 1828, or after 2111. */
   unstorable: number;
-  /** Whether it has no dates and was taken to begin where the recording before it ends. */
+  /** True if it has no dates and was assumed to begin at the end of the previous recording. */
   isContinued: boolean;
 }
 
-/** What became of all of it. */
+/** Result of a conversion. */
 export interface ConvertSummary {
-  /** In the order in which they were given. */
+  /** In the order of the inputs. */
   inputs: ConvertedInput[];
-  /** In the order of their messages; none when there was no message. */
+  /** In the order of their messages; empty without messages. */
   files: ConvertedFile[];
-  /** Messages written; they have the numbers from 1. */
+  /** Number of messages written; their sequence numbers start at 1. */
   messages: number;
-  /** Names of the buses by index; an empty one where the format tells none. */
+  /** Names of the buses by index; empty if the format has none. */
   buses: string[];
-  /** Name of the run of numbers, 32 hex digits. */
+  /** Epoch, 32 hex digits. */
   epoch: string;
 }
 
 /**
- * Recordings that cannot be converted.
+ * A recording cannot be converted.
  *
- * - `format`: it was not given and does not show, or the start time is none
+ * - `format`: the format was neither given nor detected, or the start time is invalid
  * - `journal`: it is a journal already
- * - `buses`: there are more than a journal tells apart
+ * - `buses`: it has more buses than a journal supports
  * - `unreadable`: reading its bytes failed
  */
 export class ConvertError extends Error {
   /** `ConvertError`. */
   override readonly name = "ConvertError";
-  /** For programs. */
+  /** Cause, for programs. */
   readonly reason: "format" | "journal" | "buses" | "unreadable";
 
-  /** An error about the recording of that name. */
+  /** Creates an error about one recording, given by its name. */
   constructor(reason: ConvertError["reason"], { name, why, cause }: { name: string; why: string; cause?: unknown }) {
     super(`Cannot convert "${name}": ${why}`, { cause });
     this.reason = reason;
   }
 }
 
-/** Times further from 1970 than this are no recorder's; the time between two of them is still an exact number. */
+/** Maximum distance of a time from 1970: differences of two times stay exact. */
 const MAX_TIME_US = Number.MAX_SAFE_INTEGER / 2;
 /** First bytes of a journal. */
 const JOURNAL_MAGIC = [0x4c, 0x50, 0x4a] as const;
 
 /**
- * Writes recordings, one after the other, as a journal: whole messages with their times, numbered from 1, and the
- * devices that told of themselves. The same recordings give the same bytes. Files get their names when everything is
- * whole; after an error there are none. What could not be read is counted in the summary, and the rest is converted.
+ * Converts recordings, in the given order, to a journal: complete messages with their times, numbered from 1, and the
+ * devices that identified themselves. The same recordings give the same bytes. Files get their final names when all are
+ * complete; after an error there are none. Unreadable lines are counted in the summary, and the rest is converted.
  *
  * @throws {ConvertError} a recording cannot be converted
- * @throws {OutputExistsError} a file is there already and `overwrite` is not set
+ * @throws {OutputExistsError} a file exists and `overwrite` is not set
  * @throws {FileError} the journal cannot be written
  */
 export async function convertRecordings(
@@ -130,7 +130,7 @@ export async function convertRecordings(
   }
 }
 
-/** Recordings on their way into files. */
+/** A running conversion. */
 class Conversion {
   readonly #files: ConvertedFiles;
   readonly #options: Pick<ConvertOptions, "format" | "startTime">;
@@ -162,7 +162,7 @@ class Conversion {
     try {
       const items = readRecording(checked(chunks, name), { format, startTime, summary: recording });
       for await (const message of assembleRecording(items, { drops })) {
-        if (this.#take(message, input)) order.add(message);
+        if (this.#accept(message, input)) order.add(message);
         if (this.#full.length > 0) await this.#write();
       }
     } catch (cause) {
@@ -181,8 +181,8 @@ class Conversion {
     return { inputs: this.#inputs, files, messages, buses: this.#buses, epoch: epoch.toHex() };
   }
 
-  /** Gives a message its bus among those of all recordings. False when it cannot be kept. */
-  #take(message: Message, input: ConvertedInput): boolean {
+  /** Sets the bus of a message to its index among those of all recordings. False if the message cannot be stored. */
+  #accept(message: Message, input: ConvertedInput): boolean {
     if (Math.abs(message.timeUs) > MAX_TIME_US) {
       input.unstorable++;
       return false;
@@ -197,7 +197,7 @@ class Conversion {
     const index = this.#buses.indexOf(bus);
     if (index >= 0) return index;
     if (this.#buses.length >= MAX_BUSES) {
-      throw new ConvertError("buses", { name, why: `bus "${bus}" is one more than the ${MAX_BUSES} of a journal` });
+      throw new ConvertError("buses", { name, why: `bus "${bus}" exceeds the ${MAX_BUSES} buses of a journal` });
     }
     return this.#buses.push(bus) - 1;
   }
@@ -207,7 +207,7 @@ class Conversion {
   }
 }
 
-/** Passes bytes on unless they are a journal's. */
+/** Passes the bytes on. @throws {ConvertError} they are a journal, or cannot be read */
 async function* checked(chunks: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Uint8Array> {
   let isFirst = true;
   try {
@@ -225,7 +225,7 @@ async function* checked(chunks: AsyncIterable<Uint8Array>, name: string): AsyncG
   }
 }
 
-/** Whether the day, at least, had to be assumed. */
+/** True if at least the date had to be assumed. */
 function isUndated({ format, notes }: RecordingSummary): boolean {
   return format === "ydwg" || notes.includes("times_from_start") || notes.includes("times_assumed");
 }

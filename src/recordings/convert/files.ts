@@ -1,47 +1,47 @@
 import { basename, dirname } from "node:path";
-import { FileError, pathExists, syncDirectory } from "../../base/mod.ts";
+import { FileError, pathExists, removeIfExists, syncDirectory } from "../../base/mod.ts";
 import type { ConvertedBlock } from "./blocks.ts";
 import { JOURNAL_DIRECTORY_MODE, JournalFile, nextFileName } from "../../journal/mod.ts";
 
-/** Where a journal is written: one file, or a directory (made when missing) of files named as a boat server would. */
+/** Output of a conversion: one file, or a directory (created if missing) of files named like those of a boat server. */
 export interface ConvertTarget {
-  /** Which of the two. */
+  /** Kind of output. */
   kind: "file" | "directory";
-  /** Where it is. */
+  /** Path of the file or directory. */
   path: string;
 }
 
 /** A file that was written. */
 export interface ConvertedFile {
-  /** Where it is. */
+  /** Path. */
   path: string;
-  /** Its size. */
+  /** Size, bytes. */
   bytes: number;
-  /** Blocks in it. */
+  /** Number of blocks. */
   blocks: number;
-  /** Number of its first message … */
+  /** Number of the first message. */
   firstSeq: number;
-  /** … and of its last one. */
+  /** Number of the last message. */
   lastSeq: number;
-  /** Of the first message, microseconds since 1970. */
+  /** Time of the first message, microseconds since 1970. */
   firstTimeUs: number;
-  /** Of the last message, microseconds since 1970. */
+  /** Latest time of a message, microseconds since 1970. */
   latestTimeUs: number;
 }
 
-/** A file is there already, and was not to be written over. */
+/** An output file exists, and must not be overwritten. */
 export class OutputExistsError extends Error {
   /** `OutputExistsError`. */
   override readonly name = "OutputExistsError";
 }
 
-/** How the files are written. */
+/** Options of {@linkcode ConvertedFiles}. */
 export interface ConvertedFilesOptions {
   to: ConvertTarget;
   prefix: string;
   blockBytes: number;
   compression: "none" | "zstd";
-  /** A file is ended when it is larger; 0 never. */
+  /** Size after which a new file begins, bytes; 0: never. */
   rotateBytes: number;
   overwrite: boolean;
 }
@@ -52,7 +52,7 @@ interface Written {
   file: ConvertedFile;
 }
 
-/** Writes blocks into files which get their names when all of them are whole: before, there is nothing to be mistaken. */
+/** Writes blocks into files. They get their final names when all of them are complete, so that no partial file can be used. */
 export class ConvertedFiles {
   readonly #options: ConvertedFilesOptions;
   readonly #directory: string;
@@ -65,7 +65,7 @@ export class ConvertedFiles {
     this.#directory = to.kind === "directory" ? to.path : dirname(to.path);
   }
 
-  /** Looks whether the file may be written, as far as its name is known. @throws {OutputExistsError} it may not */
+  /** Checks that a single output file may be written. @throws {OutputExistsError} it exists */
   async check(): Promise<void> {
     if (this.#options.to.kind === "file") await this.#requireFree(this.#options.to.path);
   }
@@ -73,7 +73,7 @@ export class ConvertedFiles {
   /**
    * Writes a block.
    *
-   * @throws {OutputExistsError} the name of its file is taken
+   * @throws {OutputExistsError} its file exists
    * @throws {FileError} it cannot be written
    */
   async write(block: ConvertedBlock): Promise<void> {
@@ -87,7 +87,7 @@ export class ConvertedFiles {
     file.latestTimeUs = block.latestTimeUs;
   }
 
-  /** Ends the last file and gives all of them their names. What this throws leaves files that have theirs. */
+  /** Completes the last file and renames all files. After an error some may have been renamed. */
   async finish(): Promise<ConvertedFile[]> {
     await this.#end();
     for (const { temporary, file } of this.#written) {
@@ -99,7 +99,7 @@ export class ConvertedFiles {
     return files;
   }
 
-  /** Removes what has no name yet. */
+  /** Removes the files that were not renamed. */
   async abandon(): Promise<void> {
     await this.#open?.journal.abandon();
     this.#open = undefined;
@@ -149,13 +149,5 @@ export class ConvertedFiles {
     } catch (cause) {
       throw new FileError("write", { path, cause });
     }
-  }
-}
-
-async function removeIfExists(path: string): Promise<void> {
-  try {
-    await Deno.remove(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
 }

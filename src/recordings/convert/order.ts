@@ -1,24 +1,24 @@
 import type { Message } from "../../frame/mod.ts";
 
-/** How much earlier than the newest message one may be and still take its place; earlier ones are of a clock set back. */
+/** Messages are sorted within this time; a larger step back means that the clock was set. */
 export const ORDER_WINDOW_US = 1e6;
-/** Messages held for that at most; a bus carries fewer than 2000 a second. */
+/** Maximum number of waiting messages; a bus carries fewer than 2000 per second. */
 const MAX_HELD = 8192;
 
 /**
- * Puts messages in the order of their times, which recorders with several inputs do not keep: each time that goes back
- * would cost a block of its own. Messages of the same time stay as they came. A clock that was set back stays visible.
+ * Sorts messages by time, because recorders with several inputs do not: each step back would begin a new block. The sort is
+ * stable. A clock that was set back remains visible.
  */
 export class TimeOrder {
   readonly #emit: (message: Message) => void;
   readonly #held: Message[] = [];
 
-  /** @param emit gets each message; those that are held, {@linkcode flush} hands over */
+  /** @param emit gets the sorted messages */
   constructor(emit: (message: Message) => void) {
     this.#emit = emit;
   }
 
-  /** Takes a message, which is to be an object of its own. */
+  /** Adds a message; the object must not be reused. */
   add(message: Message): void {
     const held = this.#held;
     const newest = held.at(-1)?.timeUs ?? -Infinity;
@@ -33,7 +33,7 @@ export class TimeOrder {
     if (due > 0) this.#release(due);
   }
 
-  /** Hands over what is held. */
+  /** Emits all waiting messages. */
   flush(): void {
     this.#release(this.#held.length);
   }

@@ -2,31 +2,32 @@ import { type Block, BlockReader, type EpochBlock, MAX_DISORDER_US } from "../..
 import type { FrameArchive } from "../../stream/mod.ts";
 import type { PlaylistBlock } from "./playlist.ts";
 
-/** A block that was played, or is. */
+/** A playback of a block. */
 interface Played {
-  place: PlaylistBlock;
-  /** Number of its first frame that was played. */
+  location: PlaylistBlock;
+  /** Number of the first played frame. */
   firstSeq: number;
-  /** Frames in front of that one. */
+  /** Frames of the block before that one. */
   skipped: number;
-  /** Times of its first and its last frame that were played; Infinity while it is played. */
+  /** Times of the first and the last played frame; `toUs` is Infinity during playback. */
   fromUs: number;
   toUs: number;
 }
 
-/** Plays that are remembered: with a loop there is no end of them. 10 million frames and more. */
+/** Maximum number of remembered playbacks, as a loop is endless: more than 10 million frames. */
 const MAX_PLAYS = 65_536;
 /** Epoch of files that name none. */
 const NO_EPOCH = 0;
-/** Plays forgotten at once. */
+/** Playbacks forgotten at once. */
 const FORGET = 1024;
 
-/** What was played, under the numbers that it got: the place of frames that have left the ring. */
+/** The played blocks with their assigned numbers: the archive of frames that have left the ring. */
 export class PlayedBlocks implements FrameArchive {
   readonly isComplete = true;
   readonly #head: () => number;
   #plays: Played[] = [];
-  #now: Block | undefined;
+  /** The block of the last playback, until that ends. */
+  #current: Block | undefined;
 
   /** @param head newest number */
   constructor(head: () => number) {
@@ -37,25 +38,28 @@ export class PlayedBlocks implements FrameArchive {
     return this.#plays[0]?.firstSeq;
   }
 
-  /** From now on the frames of this block are played. `timeUs` is that of the first one, which gets the next number. */
-  begin(block: Block, { place, skipped, timeUs }: { place: PlaylistBlock; skipped: number; timeUs: number }): void {
+  /** Starts the playback of a block. `timeUs` is the time of its first played frame, which gets the next number. */
+  begin(
+    block: Block,
+    { location, skipped, timeUs }: { location: PlaylistBlock; skipped: number; timeUs: number },
+  ): void {
     if (this.#plays.length >= MAX_PLAYS) this.#plays = this.#plays.slice(FORGET);
-    this.#plays.push({ place, firstSeq: this.#head() + 1, skipped, fromUs: timeUs, toUs: Infinity });
-    this.#now = block;
+    this.#plays.push({ location, firstSeq: this.#head() + 1, skipped, fromUs: timeUs, toUs: Infinity });
+    this.#current = block;
   }
 
-  /** The last frame of the block was played. */
+  /** Ends the playback of the block. `timeUs` is the time of its last played frame. */
   end(timeUs: number): void {
     const last = this.#plays.at(-1);
     if (last) last.toUs = timeUs;
-    this.#now = undefined;
+    this.#current = undefined;
   }
 
   /**
-   * Blocks with frames of a range. By numbers: each play, with what is played meanwhile. By times: the newest play of
-   * each block as it stands now, so that a loop shows each frame once.
+   * Reads the blocks that may hold frames of a range. By number: every playback, including those that start meanwhile. By
+   * time: the newest playback of each block at this moment, so that a loop shows each frame once.
    *
-   * @throws {BlockError} a block cannot be read any more
+   * @throws {BlockError} a block has become unreadable
    */
   async *blocks({ fromSeq, fromUs = -Infinity, toUs = Infinity }: {
     fromSeq?: number | undefined;
@@ -80,27 +84,26 @@ export class PlayedBlocks implements FrameArchive {
   }
 
   /**
-   * The same blocks, for readers that go by places: in a loop numbers do not ascend with times, and so a place is, as in
-   * files without an epoch, that of a frame in its block.
+   * The same blocks for readers of positions. In a loop numbers do not ascend with times; so positions are those of files
+   * without an epoch: a block, and a frame in it.
    */
   async *epochBlocks(range: Parameters<PlayedBlocks["blocks"]>[0]): AsyncGenerator<EpochBlock> {
     for await (const block of this.blocks(range)) yield { block, epochWord: NO_EPOCH };
   }
 
-  /** There is but one. */
   epochOrder(): number[] {
     return [NO_EPOCH];
   }
 
-  /** Nobody knows before it is played. */
+  /** Unknown in advance. */
   framesAtMost(): Promise<number> {
     return Promise.resolve(Infinity);
   }
 
-  /** A reader found what the player has found, and told, already. */
+  /** Ignored: the player has reported the damage. */
   noteDamaged(): void {}
 
-  /** The play that has a number, or the first one after it. */
+  /** The playback that contains a number, or the first one after it. */
   #playOf(seq: number): Played | undefined {
     return seq > this.#head() ? undefined : this.#plays[this.#indexOf(seq)];
   }
@@ -115,28 +118,28 @@ export class PlayedBlocks implements FrameArchive {
     return low;
   }
 
-  /** Of a block that is played again, what has not come yet is still there from the last time. */
+  /** The newest playback of each block; of the current block also the part of the previous playback not replayed yet. */
   #newest(): { play: Played; from: number }[] {
     const newest = new Map<string, { play: Played; from: number }>();
     const last = this.#plays.at(-1);
     for (const play of this.#plays) {
-      const key = `${play.place.path}:${play.place.offset}`;
-      const before = newest.get(key);
+      const key = `${play.location.path}:${play.location.offset}`;
+      const previous = newest.get(key);
       newest.set(key, { play, from: 0 });
-      if (!before || play !== last || !this.#now) continue;
-      newest.set(`${key} before`, { play: before.play, from: this.#head() + 1 - play.firstSeq });
+      if (!previous || play !== last || !this.#current) continue;
+      newest.set(`${key} previous`, { play: previous.play, from: this.#head() + 1 - play.firstSeq });
     }
     return [...newest.values()].sort((a, b) => a.play.fromUs - b.play.fromUs || a.from - b.from);
   }
 
-  /** Reads a play without its first `from` frames, and without what has a number above `through`. */
+  /** Reads a playback without its first `from` frames and without numbers above `through`. */
   async #read(
     play: Played,
     { reader, from = 0, through = Infinity }: { reader: BlockReader; from?: number; through?: number },
   ): Promise<Block> {
-    const { place, firstSeq, skipped } = play;
-    const playing = this.#plays.at(-1) === play ? this.#now : undefined;
-    const block = playing ?? await reader.read(place.path, place);
+    const { location, firstSeq, skipped } = play;
+    const current = this.#plays.at(-1) === play ? this.#current : undefined;
+    const block = current ?? await reader.read(location.path, location);
     const next = Math.min(this.#plays[this.#indexOf(firstSeq) + 1]?.firstSeq ?? this.#head() + 1, through + 1);
     return block.slice(skipped + from, skipped + next - firstSeq).renumbered(firstSeq + from);
   }

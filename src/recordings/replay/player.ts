@@ -7,44 +7,44 @@ import { ActiveDevices, type Block, type BlockDevice, BlockError, BlockReader } 
 import type { PlayedBlocks } from "./played_blocks.ts";
 import type { Playlist, PlaylistBlock } from "./playlist.ts";
 
-/** How a recording is played. */
+/** Options of a {@linkcode Player}. */
 export interface PlayerOptions {
   playlist: Playlist;
-  /** Notes what was played. */
+  /** Records the played blocks. */
   played: PlayedBlocks;
   broker: Broker;
-  /** Times as fast as it was recorded; 0: as fast as can be. Default 1. */
+  /** Multiple of the recorded speed; 0: as fast as possible. Default 1. */
   speed?: number;
-  /** Begins again at the end. */
+  /** Starts again at the end; default false. */
   loop?: boolean;
-  /** A device that says nothing for so long, in the time of the recording, is removed, milliseconds; 0 keeps all. */
+  /** Removes a device that is silent for longer, in the time of the recording, milliseconds; 0: never. Default 5 minutes. */
   deviceIdleTimeoutMs?: number;
-  /** At full speed: resolves when those who cannot be kept waiting have what there is. */
+  /** At full speed: resolves when all consumers without a queue of their own have caught up. */
   caughtUp?: () => Promise<void>;
   clock: Clock;
-  /** Resolves after so many milliseconds of the clock, or at once when the signal is aborted; default a timer. */
+  /** Resolves after this time, or when the signal is aborted; default a timer. */
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
   log: Logger;
 }
 
-/** How a replay stands. `damaged`: blocks that could not be played, or not to their end. */
+/** State of a replay. `damaged`: number of blocks that could not be played completely. */
 export type PlayerState =
   | { kind: "playing" | "stopped" }
   | { kind: "ended"; damaged: number }
   | { kind: "failed"; reason: string };
 
-/** Publishing holds the event loop for so long at most. */
+/** Longest time of publishing before yielding to other tasks. */
 const SLICE_MS = 4;
-/** Frames in a row at full speed. */
+/** Frames published before yielding at full speed. */
 const BURST_FRAMES = 512;
-/** Timers are not made for longer. */
+/** Longest timer. */
 const MAX_SLEEP_MS = 3_600_000;
-/** A pause longer than this is told. */
-const TOLD_PAUSE_MS = 60_000;
-/** How often idle devices are looked for, in the time of the recording. */
+/** Recorded pauses longer than this are logged. */
+const LOGGED_PAUSE_MS = 60_000;
+/** Interval between checks for idle devices, in the time of the recording. */
 const HOUSEKEEPING_MS = 1000;
 
-/** Plays blocks to a broker: each frame when it is due, with the time that it was recorded at. */
+/** Plays blocks to a broker: each frame when it is due, with its recorded time. */
 export class Player {
   readonly #options: PlayerOptions;
   readonly #speed: number;
@@ -53,17 +53,17 @@ export class Player {
   readonly #timeline = new RecordedMonotonic();
   readonly #frame = newStoredFrame();
   readonly #message = { ...newStoredFrame(), monoMs: 0 };
-  /** Monotonic time at which the first frame was due. */
+  /** Monotonic time when the first frame was due. */
   #startMs: number | undefined;
-  /** Time on the recording's own monotonic clock. */
+  /** Monotonic time of the recording. */
   #nowMs = 0;
-  #houseKeptMs = 0;
-  /** Addresses that the recording gave to NAMEs, by bus and NAME. */
+  #lastHousekeepingMs = 0;
+  /** Recorded addresses by bus and NAME. */
   readonly #addresses = new Map<string, number>();
   #sliceEndMs = 0;
   #burst = 0;
   #damaged: number;
-  /** Frames of before the start are passed over until the first that is not. */
+  /** True until the first frame after the start time. */
   #isSeeking = true;
   #state: PlayerState = { kind: "playing" };
   readonly #stopped = new AbortController();
@@ -74,7 +74,7 @@ export class Player {
     if (!(speed >= 0)) throw new RangeError(`Cannot play at speed ${speed}: expected 0 or more`);
     this.#speed = speed;
     this.#idleTimeoutMs = options.deviceIdleTimeoutMs ?? DEFAULT_DEVICE_IDLE_TIMEOUT_MS;
-    this.#sleep = options.sleep ?? sleepReally;
+    this.#sleep = options.sleep ?? sleepWithTimer;
     this.#damaged = options.playlist.damaged;
   }
 
@@ -82,12 +82,12 @@ export class Player {
     return this.#state;
   }
 
-  /** Blocks that could not be played so far, or not to their end. */
+  /** Number of blocks that could not be played completely so far. */
   get damaged(): number {
     return this.#damaged;
   }
 
-  /** Plays until the end, or until stopped. Nothing is thrown: the state tells how it ended. */
+  /** Plays until the end or a stop. Returns the final state; does not throw. */
   async run(): Promise<PlayerState> {
     const { playlist, loop, log } = this.#options;
     try {
@@ -97,9 +97,9 @@ export class Player {
         this.#addresses.clear();
         const before = this.#options.broker.head;
         using reader = new BlockReader();
-        for (const place of playlist.blocks) {
+        for (const location of playlist.blocks) {
           if (this.#isStopped) return this.#state;
-          await this.#playPlace(place, reader);
+          await this.#readAndPlay(location, reader);
         }
         if (this.#options.broker.head === before) throw new Error("none of its frames can be read");
         await this.#turn();
@@ -113,7 +113,7 @@ export class Player {
     return this.#state;
   }
 
-  /** Ends it at once. */
+  /** Ends the replay at once. */
   stop(): void {
     if (this.#state.kind === "playing") this.#state = { kind: "stopped" };
     this.#stopped.abort();
@@ -123,20 +123,20 @@ export class Player {
     return this.#state.kind === "stopped";
   }
 
-  async #playPlace(place: PlaylistBlock, reader: BlockReader): Promise<void> {
-    const { log } = this.#options;
+  async #readAndPlay(location: PlaylistBlock, reader: BlockReader): Promise<void> {
+    const { path, offset } = location;
     try {
-      await this.#playBlock(await reader.read(place.path, place), place);
+      await this.#play(await reader.read(path, location), location);
     } catch (error) {
       if (!(error instanceof BlockError)) throw error;
       this.#damaged++;
-      log.warn("damaged block passed over", { path: place.path, offset: place.offset, reason: error.message });
+      this.#options.log.warn("damaged block passed over", { path, offset, reason: error.message });
     }
   }
 
-  async #playBlock(block: Block, place: PlaylistBlock): Promise<void> {
+  async #play(block: Block, location: PlaylistBlock): Promise<void> {
     const { played, broker, playlist } = this.#options;
-    const buses = this.#busesOf(block, place);
+    const buses = this.#busesOf(block, location);
     const devices = new ActiveDevices(block.devices);
     const learn = (device: BlockDevice) => this.#learn(device, { buses, timeUs: frame.timeUs });
     const frames = block.frames();
@@ -150,7 +150,7 @@ export class Player {
         if (!this.#isDue()) await this.#untilDue(frame);
         if (this.#isStopped) break;
         const skipped = frames.index - 1;
-        if (broker.head === before) played.begin(block, { place, skipped, timeUs: frame.timeUs });
+        if (broker.head === before) played.begin(block, { location, skipped, timeUs: frame.timeUs });
         devices.advance(skipped, learn);
         this.#publish(frame, buses);
       }
@@ -161,9 +161,9 @@ export class Player {
 
   #publish(frame: StoredFrame, buses: readonly number[]): void {
     const { broker } = this.#options;
-    if (this.#nowMs - this.#houseKeptMs >= HOUSEKEEPING_MS) {
+    if (this.#nowMs - this.#lastHousekeepingMs >= HOUSEKEEPING_MS) {
       broker.registry.expire(this.#nowMs, this.#idleTimeoutMs);
-      this.#houseKeptMs = this.#nowMs;
+      this.#lastHousekeepingMs = this.#nowMs;
     }
     const message = this.#message;
     const { id, pgn, timeUs, data, offset, length } = frame;
@@ -171,13 +171,13 @@ export class Player {
     broker.publish(Object.assign(message, { id, pgn, timeUs, data, offset, length, monoMs: this.#nowMs }));
   }
 
-  /** Index in the broker of each bus of a block. */
-  #busesOf({ notes }: Block, { path, offset }: PlaylistBlock): readonly number[] {
+  /** Indexes in the broker of the buses of a block. */
+  #busesOf({ metadata }: Block, { path, offset }: PlaylistBlock): readonly number[] {
     const { buses } = this.#options.broker;
-    return (notes.buses ?? []).map((name) => {
+    return (metadata.buses ?? []).map((name) => {
       const index = buses.indexOf(name);
       if (index < 0) {
-        throw new Error(`"${path}" has the bus "${name}" at ${offset}, and not in its first or last block`);
+        throw new Error(`"${path}" names the bus "${name}" at byte ${offset}, but not in its first or last block`);
       }
       return index;
     });
@@ -189,7 +189,7 @@ export class Player {
     const { bus: index, src, name, activeFrom: _, ...product } = device;
     const bus = buses[index] ?? index;
     const key = `${bus} ${name}`;
-    // Each block tells of all devices: one that was removed for its silence stays so until it is heard.
+    // Each block lists all devices: a device that was removed as idle returns only when it sends again.
     if (this.#addresses.get(key) === src && !registry.get(bus, src)) return;
     this.#addresses.set(key, src);
     const isKnown = product.productCode !== 0 || product.modelId !== "";
@@ -197,7 +197,7 @@ export class Player {
     registry.learn(known, { timeUs, monoMs: this.#nowMs });
   }
 
-  /** Whether the next frame may be published without more ado. */
+  /** True if the next frame may be published without waiting or yielding. */
   #isDue(): boolean {
     const { clock } = this.#options;
     if (this.#speed === 0) return this.#burst++ < BURST_FRAMES;
@@ -219,8 +219,8 @@ export class Player {
       return;
     }
     const pauseMs = this.#dueMs() - clock.monoMs();
-    if (pauseMs > TOLD_PAUSE_MS) {
-      log.info("a pause was recorded", { seconds: Math.round(pauseMs / 1000), until: formatTimeUs(frame.timeUs) });
+    if (pauseMs > LOGGED_PAUSE_MS) {
+      log.info("pause in the recording", { seconds: Math.round(pauseMs / 1000), until: formatTimeUs(frame.timeUs) });
     }
     do {
       await this.#turn(Math.min(MAX_SLEEP_MS, Math.max(0, this.#dueMs() - clock.monoMs())));
@@ -228,13 +228,13 @@ export class Player {
     this.#sliceEndMs = clock.monoMs() + SLICE_MS;
   }
 
-  /** Lets others have their turn, or sleeps until `stop` ends it. */
+  /** Yields to other tasks, or sleeps until {@linkcode Player.stop}. */
   async #turn(ms = 0): Promise<void> {
     if (!this.#isStopped) await this.#sleep(ms, this.#stopped.signal);
   }
 }
 
-async function sleepReally(ms: number, signal: AbortSignal): Promise<void> {
+async function sleepWithTimer(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await setTimeout(ms, undefined, { signal });
   } catch (error) {

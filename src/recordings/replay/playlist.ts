@@ -11,22 +11,22 @@ import {
   readJournalDirectory,
 } from "../../journal/mod.ts";
 
-/** There is nothing that can be played. */
+/** Nothing can be played. */
 export class ReplayError extends Error {
   /** `ReplayError`. */
   override readonly name = "ReplayError";
 }
 
-/** A block and the file it is in. */
+/** Location of a block, and the path of its file. */
 export interface PlaylistBlock extends BlockLocation {
   path: string;
 }
 
-/** What is to be played. */
+/** Options of a {@linkcode Playlist}. */
 export interface PlaylistOptions {
-  /** Journal files, or directories of them, in the order in which they are played. */
+  /** Journal files and directories, in the order of playback. */
   paths: readonly string[];
-  /** Begins with the first frame of this time or later, microseconds since 1970; default with the first of all. */
+  /** Starts with the first frame of this time or later, microseconds since 1970; default all frames. */
   startUs?: number | undefined;
   log: Logger;
 }
@@ -34,15 +34,15 @@ export interface PlaylistOptions {
 /** Bus of recordings that name none. */
 const UNNAMED_BUS = "can0";
 
-/** Blocks in the order in which they are played: files as they are given, blocks as they lie in them. */
+/** The blocks to play: files in the given order, blocks in file order. */
 export class Playlist {
-  /** Blocks from the one with the first frame on. */
+  /** Blocks, beginning with the one that has the first frame to play. */
   readonly blocks: readonly PlaylistBlock[];
   /** Names of all buses, in order of appearance. */
   readonly buses: readonly string[];
-  /** Time that frames in front of the first one are earlier than; -Infinity where all are played. */
+  /** Start time: earlier frames are skipped until the first later one; -Infinity: none is skipped. */
   readonly startUs: number;
-  /** Offsets where a block should begin and none does. */
+  /** Number of offsets where a block should begin and none does. */
   readonly damaged: number;
 
   private constructor(played: Pick<Playlist, "blocks" | "buses" | "startUs" | "damaged">) {
@@ -53,9 +53,9 @@ export class Playlist {
   }
 
   /**
-   * Looks at the files. One that cannot be read is warned of and left out, unless it is the only one.
+   * Opens the files. Skips unreadable ones with a warning, unless it is the only one.
    *
-   * @throws {ReplayError} nothing is left to be played
+   * @throws {ReplayError} nothing can be played
    */
   static async open({ paths, startUs = -Infinity, log }: PlaylistOptions): Promise<Playlist> {
     const files = await openAll(paths, log);
@@ -63,9 +63,9 @@ export class Playlist {
     using reader = new BlockReader();
     const buses = new Set<string>();
     for (const file of files) for (const name of await busesOf(file, reader)) buses.add(name);
-    const all = files.flatMap(({ path, blocks }) => blocks.map((place) => ({ path, ...place })));
+    const all = files.flatMap(({ path, blocks }) => blocks.map((block) => ({ path, ...block })));
     return new Playlist({
-      blocks: startUs === -Infinity ? all : await from(startUs, { blocks: all, reader }),
+      blocks: startUs === -Infinity ? all : await blocksFrom(startUs, { blocks: all, reader }),
       buses: buses.size > 0 ? [...buses] : [UNNAMED_BUS],
       startUs,
       damaged: files.reduce((sum, { index }) => sum + index.damaged, 0),
@@ -73,7 +73,7 @@ export class Playlist {
   }
 }
 
-/** Files and what directories hold, logs after the files. @throws {ReplayError} a directory has no journal */
+/** Opens files, and those of directories with their logs last. @throws {ReplayError} a directory has no journal */
 async function openAll(paths: readonly string[], log: Logger): Promise<BlockFile[]> {
   const found: (string | BlockFile)[] = [];
   for (const path of paths) {
@@ -97,10 +97,10 @@ async function openFile(
   { isOnly, log }: { isOnly: boolean; log: Logger },
 ): Promise<BlockFile | undefined> {
   try {
-    // A pipe would be waited for.
-    if (!(await Deno.stat(path)).isFile) throw new ReplayError("it is no file");
+    // Opening a pipe would block.
+    if (!(await Deno.stat(path)).isFile) throw new ReplayError("it is not a regular file");
     const file = await openBlockFile(path);
-    if (file.blocks.length === 0) throw new BlockError("size", "it has no whole block");
+    if (file.blocks.length === 0) throw new BlockError("size", "it has no complete block");
     const { state, damaged } = file.index;
     if (state === "torn") log.warn("journal file is torn", { path });
     if (damaged > 0) log.warn("journal file has damaged blocks", { path, blocks: damaged });
@@ -112,42 +112,32 @@ async function openFile(
   }
 }
 
-/** Names in the first and the last block that is whole: the recorder tells them in each, and buses only ever join. */
+/** Buses of the first and the last readable block: every block names them, and buses are only ever added. */
 async function busesOf({ path, blocks }: BlockFile, reader: BlockReader): Promise<string[]> {
   const names: string[] = [];
-  for (const places of [blocks, blocks.toReversed()]) {
-    for (const place of places) {
-      const block = await readBlockAt(reader, { path, ...place });
-      names.push(...block?.notes.buses ?? []);
+  for (const ordered of [blocks, blocks.toReversed()]) {
+    for (const location of ordered) {
+      const block = await reader.tryRead(path, location);
+      names.push(...block?.metadata.buses ?? []);
       if (block) break;
     }
   }
   return names;
 }
 
-/** The blocks from the one on that has the first frame of a time or later. */
-async function from(
+/** The blocks from the first one that has a frame of `startUs` or later. Damage is reported during playback. */
+async function blocksFrom(
   startUs: number,
   { blocks, reader }: { blocks: readonly PlaylistBlock[]; reader: BlockReader },
 ): Promise<PlaylistBlock[]> {
-  for (const [i, place] of blocks.entries()) {
-    // Blocks tell when they begin. While times ascend, each ends before the one after the next begins, but for disorder.
+  for (const [i, location] of blocks.entries()) {
+    // Only start times are known. While they ascend, a block ends before the start of the next but one, apart from disorder.
     const [next, second] = [blocks[i + 1]?.timeUs ?? NaN, blocks[i + 2]?.timeUs ?? NaN];
-    if (place.timeUs <= next && next <= second && second < startUs - MAX_DISORDER_US) continue;
-    const block = await readBlockAt(reader, place);
+    if (location.timeUs <= next && next <= second && second < startUs - MAX_DISORDER_US) continue;
+    const block = await reader.tryRead(location.path, location);
     if (!block || latestTimeOf(block) >= startUs) return blocks.slice(i);
   }
   throw new ReplayError(`Nothing was recorded at ${formatTimeUs(startUs)} or later`);
-}
-
-/** Undefined where the block is damaged: that is told when it is its turn. */
-async function readBlockAt(reader: BlockReader, place: PlaylistBlock): Promise<Block | undefined> {
-  try {
-    return await reader.read(place.path, place);
-  } catch (error) {
-    if (error instanceof BlockError) return undefined;
-    throw error;
-  }
 }
 
 function latestTimeOf(block: Block): number {

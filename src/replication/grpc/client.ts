@@ -4,14 +4,7 @@ import { isIP } from "node:net";
 import { checkServerIdentity, type PeerCertificate } from "node:tls";
 import type { ChannelCredentials, Client, ClientOptions, Metadata } from "@grpc/grpc-js";
 import { ALL_ADDRESSES, errorText, formatAddress, type ListenAddress, parseAddress } from "../../base/mod.ts";
-import {
-  backfillStatusCodec,
-  backfillUpstreamCodec,
-  handshakeRequestCodec,
-  handshakeResponseCodec,
-  liveStatusCodec,
-  liveUpstreamCodec,
-} from "../wire/codec.ts";
+import { handshakeRequestCodec, handshakeResponseCodec } from "../wire/codec.ts";
 import {
   type ByteMethod,
   type Grpc,
@@ -28,70 +21,68 @@ import {
 } from "./grpc.ts";
 import { withoutGoaways } from "./goaway.ts";
 import { isOwnMachine } from "./identity.ts";
-import { MessageStream, type StreamCodecs } from "./stream.ts";
-import type {
-  BackfillStatus,
-  BackfillUpstream,
-  HandshakeRequest,
-  HandshakeResponse,
-  LiveStatus,
-  LiveUpstream,
-} from "../wire/messages.ts";
+import {
+  BACKFILL,
+  type BoatBackfillStream,
+  type BoatLiveStream,
+  LIVE,
+  MessageStream,
+  type StreamCodecs,
+} from "./stream.ts";
+import type { HandshakeRequest, HandshakeResponse } from "../wire/messages.ts";
 
 /** How a connection is secured. */
 export type ClientSecurity =
   | {
     kind: "tls";
-    /** Authorities that the cloud's certificate may come from, PEM; left out: those that everybody knows. */
+    /** Trusted authorities for the cloud's certificate, PEM; default: the runtime's. */
     ca?: string;
-    /** Our certificate, whose common name is the instance id, and its key, PEM. */
+    /** The boat's certificate, whose common name is the instance id, PEM. */
     cert: string;
+    /** Private key of `cert`, PEM. */
     key: string;
   }
-  /** Nothing at all; to this machine only. */
+  /** Plain text; to this machine only. */
   | { kind: "insecure" };
 
-/** What a client is made of. */
+/** Options of {@linkcode ReplicationClient.create}. */
 export interface ReplicationClientOptions {
   /** `host:port` of the cloud. */
   target: string;
   instanceId: string;
   security: ClientSecurity;
-  /** Left out: {@linkcode CLIENT_KEEPALIVE}. */
+  /** Default {@linkcode CLIENT_KEEPALIVE}. */
   keepalive?: Keepalive;
 }
 
-/** A certificate, a key or authorities that cannot be used. The message says which, and why. */
+/** A certificate, key or authority cannot be used. The message says which, and why. */
 export class ClientSecurityError extends Error {
   override readonly name = "ClientSecurityError";
 }
 
-/** What a handshake came to. */
+/** Result of a handshake. */
 export interface Handshake {
   response: HandshakeResponse;
-  /** The name under which the cloud knows the service; a peer's has no features. */
+  /** Service name that the cloud supports. */
   service: ServiceName;
 }
 
-/** Peers' servers close connections that ask more often than every five minutes. Statuses tell sooner. */
+/** gRPC servers close connections with more than one ping per five minutes. Missing statuses are noticed earlier. */
 export const CLIENT_KEEPALIVE: Keepalive = { timeMs: 330_000, timeoutMs: 20_000 };
 
-/** TLS has no room for an address in the place of the server's name; the certificate is checked for the address. */
+/** TLS permits no address as server name. The certificate is checked against the address by `credentialsOf`. */
 const NAME_FOR_ADDRESS: ClientOptions = { "grpc.ssl_target_name_override": "address.invalid" };
 
-const LIVE = { incoming: liveStatusCodec, outgoing: liveUpstreamCodec };
-const BACKFILL = { incoming: backfillStatusCodec, outgoing: backfillUpstreamCodec };
-
 /**
- * One connection of a boat to the cloud. It is made with the first call and not made again: who needs another one, or has
- * new certificates, makes another client.
+ * One connection of a boat to the cloud. It opens with the first call and never reopens: for another connection or new
+ * certificates, create another client.
  */
 export class ReplicationClient {
   readonly #grpc: Grpc;
   readonly #client: Client;
   readonly #instanceId: string;
   #service: ServiceName | undefined;
-  /** The other side has said that the connection will end. */
+  /** True after the server announced the end of the connection. */
   #isEnding = false;
 
   private constructor(grpc: Grpc, options: ReplicationClientOptions & { address: ListenAddress }) {
@@ -105,20 +96,20 @@ export class ReplicationClient {
         ...sharedOptions(keepalive),
         ...isIP(address.hostname) ? NAME_FOR_ADDRESS : {},
         "grpc.enable_retries": 0,
-        // Neither a proxy that the environment names nor settings out of the DNS: the target is the target.
+        // No proxy from the environment and no configuration from DNS.
         "grpc.enable_http_proxy": 0,
         "grpc.service_config_disable_resolution": 1,
-        // Closing the client closes the connection, and new certificates make a new one.
+        // Own connection: it closes with the client, and new certificates get a new one.
         "grpc.use_local_subchannel_pool": 1,
       },
     );
   }
 
   /**
-   * Makes one, after loading what it needs. Connects to nothing yet.
+   * Loads the gRPC library and creates a client, which is not connected yet.
    *
-   * @throws {RangeError} the target is not `host:port`, or another machine and the connection insecure
-   * @throws {ClientSecurityError} certificates or key cannot be read, or do not belong together
+   * @throws {RangeError} the target is not `host:port`, or is another machine although the connection is insecure
+   * @throws {ClientSecurityError} see {@linkcode checkSecurity}
    */
   static async create(options: ReplicationClientOptions): Promise<ReplicationClient> {
     const { security, target } = options;
@@ -131,11 +122,10 @@ export class ReplicationClient {
   }
 
   /**
-   * Introduces the boat, under our service's name; where that is not known, under the peer's. What comes later uses the
-   * name that was known.
+   * Calls `Handshake` under our service name, or under the other one if ours is unknown. Later calls use the same name.
    *
-   * @throws {RpcError} no connection, no answer in `timeoutMs`, or refused
-   * @throws {WireError} the request cannot be written, or the response cannot be read
+   * @throws {RpcError} no connection, no answer within `timeoutMs`, or refused
+   * @throws {WireError} the request cannot be encoded, or the response is invalid
    */
   async handshake(request: HandshakeRequest, options: { timeoutMs: number; signal?: AbortSignal }): Promise<Handshake> {
     const bytes = toBuffer(handshakeRequestCodec.encode(request));
@@ -149,20 +139,20 @@ export class ReplicationClient {
         if (!(error instanceof RpcError && error.code === "UNIMPLEMENTED")) throw error;
       }
     }
-    throw new RpcError("UNIMPLEMENTED", "the server knows no replication");
+    throw new RpcError("UNIMPLEMENTED", "the server does not support replication");
   }
 
-  /** Opens the stream of live frames; aborting `signal` cancels it. To be called after a handshake. */
-  live(signal?: AbortSignal): MessageStream<LiveStatus, LiveUpstream> {
+  /** Opens the live stream, after a handshake. Aborting `signal` cancels it. */
+  live(signal?: AbortSignal): BoatLiveStream {
     return this.#stream("live", { codecs: LIVE, signal });
   }
 
-  /** Opens the stream of blocks; aborting `signal` cancels it. To be called after a handshake. */
-  backfill(signal?: AbortSignal): MessageStream<BackfillStatus, BackfillUpstream> {
+  /** Opens the backfill stream, after a handshake. Aborting `signal` cancels it. */
+  backfill(signal?: AbortSignal): BoatBackfillStream {
     return this.#stream("backfill", { codecs: BACKFILL, signal });
   }
 
-  /** Ends the connection and everything on it. */
+  /** Closes the connection and all its streams. */
   close(): void {
     this.#client.close();
   }
@@ -201,7 +191,7 @@ export class ReplicationClient {
     return new MessageStream(call, { ...codecs, toError: (error) => this.#errorOf(error) });
   }
 
-  /** A connection that the other side has ended is no fault of the network. */
+  /** Distinguishes a connection that the server closes from a network failure. */
   #errorOf(error: unknown): RpcError {
     const found = toRpcError(this.#grpc, error);
     const isOver = this.#isEnding && found.code === "UNAVAILABLE";
@@ -215,7 +205,7 @@ export class ReplicationClient {
   }
 }
 
-/** Cancels a call when the signal says so, and forgets the signal when the call is over. */
+/** Cancels a call when the signal aborts; removes the listener when the call ends. */
 function cancelOn(signal: AbortSignal | undefined, call: Cancellable): void {
   if (!signal) return;
   const cancel = () => call.cancel();
@@ -236,9 +226,9 @@ function addressOf(target: string): ListenAddress {
 }
 
 /**
- * Looks whether certificates and key can be used: the library would say nothing, and fail to connect for ever.
+ * Checks certificates and key: the library reports no error for invalid ones and retries forever.
  *
- * @throws {ClientSecurityError} one of them cannot be read, or they do not belong together
+ * @throws {ClientSecurityError} one of them cannot be read, or the key does not match the certificate
  */
 export function checkSecurity(security: ClientSecurity): void {
   if (security.kind === "insecure") return;
@@ -247,7 +237,7 @@ export function checkSecurity(security: ClientSecurity): void {
   const privateKey = orRefuse("key", () => createPrivateKey(key));
   if (ca !== undefined) orRefuse("authority's certificate", () => new X509Certificate(ca));
   if (certificate.checkPrivateKey(privateKey)) return;
-  throw new ClientSecurityError("the replication key is not the one of the certificate");
+  throw new ClientSecurityError("the replication key does not match the certificate");
 }
 
 function orRefuse<T>(what: string, read: () => T): T {

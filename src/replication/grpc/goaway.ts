@@ -2,46 +2,47 @@ import type { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import type { ChannelCredentials } from "@grpc/grpc-js";
+import { property } from "./grpc.ts";
 
-/** Bytes with which a client begins: `PRI * HTTP/2.0` and what follows. */
+/** Length of the client preface, `PRI * HTTP/2.0` … */
 const PREFACE_BYTES = 24;
 /** Length u24, type u8, flags u8, stream u32. */
 const FRAME_HEADER_BYTES = 9;
 const GOAWAY = 7;
 
-/** Takes the GOAWAY frames out of one direction of an HTTP/2 connection. Pure. */
+/** Removes the GOAWAY frames from one direction of an HTTP/2 connection. Pure. */
 export class GoawayFilter {
-  /** Bytes that pass without being looked at: the preface, or what is left of a frame. */
-  #passing: number;
-  #dropping = 0;
-  /** A header that has not come whole. */
+  /** Bytes passed on without inspection: the rest of the preface or of a frame. */
+  #passBytes: number;
+  #dropBytes = 0;
+  /** An incomplete frame header. */
   readonly #header = new Uint8Array(FRAME_HEADER_BYTES);
   #headerBytes = 0;
   #found = 0;
 
-  /** @param options.hasPreface whether it comes from a client */
+  /** @param options.hasPreface true for the direction from the client */
   constructor({ hasPreface }: { hasPreface: boolean }) {
-    this.#passing = hasPreface ? PREFACE_BYTES : 0;
+    this.#passBytes = hasPreface ? PREFACE_BYTES : 0;
   }
 
-  /** Frames that were taken out. */
+  /** Number of removed frames. */
   get found(): number {
     return this.#found;
   }
 
-  /** What of these bytes is to be passed on; views of them but for headers that came in pieces. */
+  /** Returns the parts to pass on: views of `bytes`, and copies of frame headers. */
   push(bytes: Uint8Array): Uint8Array[] {
     const passed: Uint8Array[] = [];
     let at = 0;
     while (at < bytes.length) {
-      if (this.#passing > 0) {
-        const count = Math.min(this.#passing, bytes.length - at);
+      if (this.#passBytes > 0) {
+        const count = Math.min(this.#passBytes, bytes.length - at);
         passed.push(bytes.subarray(at, at + count));
-        this.#passing -= count;
+        this.#passBytes -= count;
         at += count;
-      } else if (this.#dropping > 0) {
-        const count = Math.min(this.#dropping, bytes.length - at);
-        this.#dropping -= count;
+      } else if (this.#dropBytes > 0) {
+        const count = Math.min(this.#dropBytes, bytes.length - at);
+        this.#dropBytes -= count;
         at += count;
       } else {
         this.#header[this.#headerBytes++] = bytes[at++] ?? 0;
@@ -56,26 +57,26 @@ export class GoawayFilter {
     const length = (high << 16) | (middle << 8) | low;
     this.#headerBytes = 0;
     if (type === GOAWAY) {
-      this.#dropping = length;
+      this.#dropBytes = length;
       this.#found++;
       return;
     }
     passed.push(this.#header.slice());
-    this.#passing = length;
+    this.#passBytes = length;
   }
 }
 
-/** Which end of a connection a socket is, and what is to be done when the other one wants to end it. */
+/** Options of {@linkcode withoutGoaway}. */
 export interface GoawayOptions {
   side: "client" | "server";
-  /** The other side has sent a GOAWAY. */
+  /** Called when the peer has sent a GOAWAY. */
   onGoaway?: () => void;
 }
 
 /**
- * A connection on which no GOAWAY goes either way. The runtime's HTTP/2 ends the whole process when one comes on a
- * connection that has had streams (denoland/deno#36788), here or at the other side; that this has gone, the end of the
- * connection says as well.
+ * Wraps a connection and removes GOAWAY frames in both directions. The runtime's HTTP/2 ends the whole process when a
+ * GOAWAY arrives on a connection that has had streams (denoland/deno#36788), here or at the peer. The end of the
+ * connection tells the peer the same.
  */
 export function withoutGoaway(socket: Duplex, { side, onGoaway }: GoawayOptions): Duplex {
   const incoming = new GoawayFilter({ hasPreface: side === "server" });
@@ -88,7 +89,7 @@ export function withoutGoaway(socket: Duplex, { side, onGoaway }: GoawayOptions)
       if (last === undefined) return done();
       socket.cork();
       for (const piece of pieces) socket.write(piece);
-      socket.write(last, (error) => done(error && lostConnection(error)));
+      socket.write(last, (error) => done(error && asConnectionReset(error)));
       socket.uncork();
     },
     final: (done) => void socket.end(done),
@@ -105,26 +106,26 @@ export function withoutGoaway(socket: Duplex, { side, onGoaway }: GoawayOptions)
     if (incoming.found > before) onGoaway?.();
   });
   socket.on("end", () => duplex.push(null));
-  socket.on("error", (error) => duplex.destroy(lostConnection(error)));
+  socket.on("error", (error) => duplex.destroy(asConnectionReset(error)));
   socket.on("close", () => duplex.destroy());
   return duplex;
 }
 
-/** What the system says when a connection has gone, while writing or otherwise. */
-const LOST_CODES = new Set(["EPIPE", "ECONNABORTED", "ENOTCONN", "ENETDOWN", "ENETUNREACH", "EHOSTUNREACH"]);
+/** Error codes of a lost connection. */
+const CONNECTION_LOST_CODES = new Set(["EPIPE", "ECONNABORTED", "ENOTCONN", "ENETDOWN", "ENETUNREACH", "EHOSTUNREACH"]);
 
-/** The same error as the one of a connection that was reset: of others the library says that the program is at fault. */
-function lostConnection(error: Error): Error {
-  const code: unknown = Reflect.get(error, "code");
-  if (typeof code !== "string" || !LOST_CODES.has(code)) return error;
+/** The error with code ECONNRESET: the library reports other codes as faults of the program. */
+function asConnectionReset(error: Error): Error {
+  const code = property(error, "code");
+  if (typeof code !== "string" || !CONNECTION_LOST_CODES.has(code)) return error;
   return Object.assign(new Error(error.message, { cause: error }), { code: "ECONNRESET" });
 }
 
-/** What a server has said before its GOAWAY may take so long to be read, milliseconds. */
+/** Time to read what the server sent before its GOAWAY, milliseconds. */
 const GRACE_MS = 100;
 
 /**
- * The same credentials, whose connections get no GOAWAY: `onGoaway` is told instead, and the connection ends soon after.
+ * Credentials whose connections hide GOAWAY frames: `onGoaway` is called instead, and the connection closes soon after.
  */
 export function withoutGoaways(credentials: ChannelCredentials, onGoaway: () => void): ChannelCredentials {
   const createConnector = credentials._createSecureConnector.bind(credentials);
@@ -137,7 +138,7 @@ export function withoutGoaways(credentials: ChannelCredentials, onGoaway: () => 
         guarded.once("close", () => clearTimeout(timer));
       },
     });
-    // The library decides whether a connection keeps the process alive.
+    // The library decides with these whether a connection keeps the process alive.
     return Object.assign(guarded, { ref: () => socket.ref(), unref: () => socket.unref() });
   };
   return Object.assign(credentials, {

@@ -2,10 +2,10 @@ import { Buffer } from "node:buffer";
 import type { ChannelOptions, MethodDefinition, status } from "@grpc/grpc-js";
 import { MAX_MESSAGE_BYTES } from "../wire/messages.ts";
 
-/** The gRPC library, loaded when it is needed: it looks at the environment. */
+/** The gRPC library. Loaded on demand, because it reads environment variables. */
 export type Grpc = typeof import("@grpc/grpc-js");
 
-/** Loads it. */
+/** Loads the gRPC library. */
 export async function loadGrpc(): Promise<Grpc> {
   return await import("@grpc/grpc-js");
 }
@@ -13,7 +13,7 @@ export async function loadGrpc(): Promise<Grpc> {
 /** Name of a gRPC status, such as `UNAUTHENTICATED`. */
 export type RpcCode = keyof typeof status;
 
-/** A call that failed, at the other side or here: what gRPC says about it. */
+/** A failed call, by its gRPC status. */
 export class RpcError extends Error {
   override readonly name = "RpcError";
   readonly code: RpcCode;
@@ -24,15 +24,21 @@ export class RpcError extends Error {
   }
 }
 
-/** Turns what the library throws or emits into an {@linkcode RpcError}. */
+/** Converts an error of the library to an {@linkcode RpcError}. */
 export function toRpcError(grpc: Grpc, error: unknown): RpcError {
   if (error instanceof RpcError) return error;
-  const { code, details, message } = Object(error) as { code?: unknown; details?: unknown; message?: unknown };
+  const code = property(error, "code");
   const name = Object.entries(grpc.status).find(([, value]) => value === code)?.[0];
-  return new RpcError(isCode(grpc, name) ? name : "UNKNOWN", plainReason(String(details ?? message ?? error)));
+  const text = property(error, "details") ?? property(error, "message") ?? error;
+  return new RpcError(isCode(grpc, name) ? name : "UNKNOWN", plainReason(String(text)));
 }
 
-/** What the library says of a connection that it cannot make, without its wrapping, and the same each time. */
+/** A property of a value of unknown type; undefined if the value is no object. */
+export function property(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+/** Error text of the library without its prefix and the parts that differ from one attempt to the next. */
 export function plainReason(text: string): string {
   return text
     .replace(/^No connection established\. Last error: /, "")
@@ -44,18 +50,18 @@ function isCode(grpc: Grpc, name: string | undefined): name is RpcCode {
   return name !== undefined && Object.hasOwn(grpc.status, name);
 }
 
-/** Under which name the service is there: ours, or the one that peers have. */
+/** Name of the service: ours, or that of other software with the same protocol. */
 export type ServiceName = "vessel.replication.v1.Replication" | "lplex.replication.v1.Replication";
-/** Both, ours first. */
+/** Both names, ours first. */
 export const SERVICE_NAMES: readonly [ours: ServiceName, peers: ServiceName] = [
   "vessel.replication.v1.Replication",
   "lplex.replication.v1.Replication",
 ];
 
-/** A method as the library wants it. Messages pass it as bytes: what is wrong with them is for us to say. */
+/** Definition of a method. Messages are passed as bytes: our codecs report invalid ones. */
 export type ByteMethod = MethodDefinition<Buffer, Buffer>;
 
-/** The three methods of a service. */
+/** Definitions of the three methods of a service. */
 export function methodsOf(service: ServiceName): Record<"handshake" | "live" | "backfill", ByteMethod> {
   return {
     handshake: method(`/${service}/Handshake`, false),
@@ -69,31 +75,31 @@ function method(path: string, isStream: boolean): ByteMethod {
     path,
     requestStream: isStream,
     responseStream: isStream,
-    requestSerialize: asItIs,
-    requestDeserialize: asItIs,
-    responseSerialize: asItIs,
-    responseDeserialize: asItIs,
+    requestSerialize: unchanged,
+    requestDeserialize: unchanged,
+    responseSerialize: unchanged,
+    responseDeserialize: unchanged,
   };
 }
 
-function asItIs(bytes: Buffer): Buffer {
+function unchanged(bytes: Buffer): Buffer {
   return bytes;
 }
 
-/** The same bytes as the class that the library wants. */
+/** The same memory as a `Buffer`, which the library expects. */
 export function toBuffer(bytes: Uint8Array<ArrayBuffer>): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
-/** When a connection without an answer is given up. */
+/** When a silent connection is closed. */
 export interface Keepalive {
-  /** Silence after which the other side is asked whether it is there, milliseconds. */
+  /** Time without traffic until a ping is sent, milliseconds. */
   timeMs: number;
-  /** How long it may take to answer, milliseconds. */
+  /** Maximum time until the answer to the ping, milliseconds. */
   timeoutMs: number;
 }
 
-/** Settings of the library that both sides share. */
+/** Options of the library that client and server share. */
 export function sharedOptions({ timeMs, timeoutMs }: Keepalive): ChannelOptions {
   return {
     "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
@@ -104,5 +110,5 @@ export function sharedOptions({ timeMs, timeoutMs }: Keepalive): ChannelOptions 
   };
 }
 
-/** Name of the header in which peers say who they are. An identity only where nobody has a certificate. */
+/** Header with the id of the calling instance. An identity only where no certificate is needed. */
 export const INSTANCE_HEADER = "x-instance-id";

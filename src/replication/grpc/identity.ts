@@ -2,47 +2,47 @@ import type { PeerCertificate } from "node:tls";
 import { RpcError, type ServiceName } from "./grpc.ts";
 import { isInstanceId } from "../../pki/mod.ts";
 
-/** What is known of who calls, before anything of it is believed. */
+/** Unchecked information about a caller. */
 export interface Credentials {
-  /** Certificate that the connection has shown and that the TLS server has verified. */
+  /** Client certificate, verified by the TLS server. */
   certificate: ClientCertificate | undefined;
-  /** Id that a header or a handshake names. Identifies nobody. */
+  /** Id from a header or a handshake. Not an identity by itself. */
   claimedId: string | undefined;
-  /** Address of the other side, as far as it is known. */
+  /** Address of the peer, as far as known. */
   address: string;
 }
 
-/** A boat's certificate, as far as it matters. */
+/** The client certificate of a boat. */
 export interface ClientCertificate {
-  /** Nothing when it has none, or several. */
+  /** Undefined if it has none, or several. */
   commonName: string | undefined;
   /** Upper-case hex digits. */
   serialNumber: string;
   /** SHA-256 of the certificate, upper-case hex digits in pairs with colons between them. */
   fingerprint: string;
-  /** What `node:tls` tells of it, with those who have signed it as `issuerCertificate`. */
+  /** The certificate as `node:tls` returns it, with its issuers as `issuerCertificate`. */
   peer: PeerCertificate;
 }
 
-/** Who calls. */
+/** An identified caller. */
 export interface Caller {
   instanceId: string;
-  /** Nothing only where calls without a certificate are allowed. */
+  /** Undefined only where calls without a certificate are permitted. */
   certificate: ClientCertificate | undefined;
-  /** Address of the other side, as far as it is known. */
+  /** Address of the peer, as far as known. */
   address: string;
-  /** Name under which the service was called: tells a peer's boat. */
+  /** Service name of the call: boats with other software use another name. */
   service: ServiceName;
 }
 
-/** What a certificate must be for: all calls; or also calls without one, from this machine alone. */
+/** `insecure` also permits calls without a certificate, from this machine only. */
 export type IdentityPolicy = "certificate" | "insecure";
 
 /**
- * Finds out which instance calls. A certificate always has the word; what a header says counts only without one.
+ * Identifies the calling instance by its certificate. A claimed id counts only where no certificate is needed.
  *
- * @throws {RpcError} `UNAUTHENTICATED`: nobody is known to call; `PERMISSION_DENIED`: the certificate is another's;
- * `INVALID_ARGUMENT`: not an instance's id
+ * @throws {RpcError} `UNAUTHENTICATED`: no certificate; `PERMISSION_DENIED`: the certificate of another instance;
+ * `INVALID_ARGUMENT`: not a valid instance id
  */
 export function identify({ certificate, claimedId, address }: Credentials, policy: IdentityPolicy): string {
   const mayClaim = certificate === undefined && policy === "insecure" && isOwnMachine(address);
@@ -55,7 +55,7 @@ export function identify({ certificate, claimedId, address }: Credentials, polic
   return instanceId;
 }
 
-/** Whether an address, with or without a port, is one that other machines cannot have. */
+/** True for loopback addresses and `localhost`, with or without a port. */
 export function isOwnMachine(address: string): boolean {
   return /^(?:127\.\d+\.\d+\.\d+|localhost|\[?(?:::ffff:127\.\d+\.\d+\.\d+|::1)\]?)(?::\d+)?$/.test(address);
 }

@@ -10,14 +10,7 @@ import type {
   ServerInterceptor,
   ServerUnaryCall,
 } from "@grpc/grpc-js";
-import {
-  backfillStatusCodec,
-  backfillUpstreamCodec,
-  handshakeRequestCodec,
-  handshakeResponseCodec,
-  liveStatusCodec,
-  liveUpstreamCodec,
-} from "../wire/codec.ts";
+import { handshakeRequestCodec, handshakeResponseCodec } from "../wire/codec.ts";
 import { WireError } from "../wire/wire.ts";
 import {
   type Grpc,
@@ -25,6 +18,7 @@ import {
   type Keepalive,
   loadGrpc,
   methodsOf,
+  property,
   RpcError,
   SERVICE_NAMES,
   type ServiceName,
@@ -34,55 +28,56 @@ import {
 } from "./grpc.ts";
 import type { Caller, ClientCertificate, Credentials } from "./identity.ts";
 import { withoutGoaway } from "./goaway.ts";
-import { MessageStream, type StreamCodecs } from "./stream.ts";
-import { closeSoon, noteOf, onClose, widenWindow } from "./window.ts";
-import type {
-  BackfillStatus,
-  BackfillUpstream,
-  HandshakeRequest,
-  HandshakeResponse,
-  LiveStatus,
-  LiveUpstream,
-} from "../wire/messages.ts";
+import {
+  BACKFILL,
+  closeSoon,
+  type CloudBackfillStream,
+  type CloudLiveStream,
+  LIVE,
+  MessageStream,
+  onClose,
+  otherSide,
+  socketProperty,
+  type StreamCodecs,
+  widenWindow,
+} from "./stream.ts";
+import type { HandshakeRequest, HandshakeResponse } from "../wire/messages.ts";
 
 /**
- * What the cloud does when it is called. Who calls is known before it hears of a call. An {@linkcode RpcError} that it
- * throws is what the boat gets to know; a message that cannot be read is `INVALID_ARGUMENT`, everything else `INTERNAL`.
+ * The cloud's implementation of the calls. Callers are identified before a call reaches it. A boat receives a thrown
+ * {@linkcode RpcError} as it is, an invalid message as `INVALID_ARGUMENT` and any other error as `INTERNAL`.
  */
 export interface ReplicationService {
   handshake(request: HandshakeRequest, caller: Caller): Promise<HandshakeResponse>;
   /** The stream ends when this resolves. */
-  live(stream: MessageStream<LiveUpstream, LiveStatus>, caller: Caller): Promise<void>;
+  live(stream: CloudLiveStream, caller: Caller): Promise<void>;
   /** The stream ends when this resolves. */
-  backfill(stream: MessageStream<BackfillUpstream, BackfillStatus>, caller: Caller): Promise<void>;
+  backfill(stream: CloudBackfillStream, caller: Caller): Promise<void>;
 }
 
-/** What a server is made of. */
+/** Options of {@linkcode ReplicationServer.create}. */
 export interface ReplicationServerOptions {
   service: ReplicationService;
   /**
-   * Says which instance calls, or throws an {@linkcode RpcError}; asked before each call, also before a stream's first
-   * message. {@linkcode identify} is the simplest one.
+   * Returns the id of the calling instance, or throws an {@linkcode RpcError}. Called before each call, and before the
+   * first message of a stream. The simplest one is {@linkcode identify}.
    */
   identify: (credentials: Credentials) => string;
-  /** Told what a call has thrown that was no {@linkcode RpcError} and no {@linkcode WireError}. */
+  /** Called with errors of a call other than {@linkcode RpcError} and {@linkcode WireError}. */
   onFault: (error: unknown) => void;
-  /** Left out: {@linkcode SERVER_KEEPALIVE}. */
+  /** Default {@linkcode SERVER_KEEPALIVE}. */
   keepalive?: Keepalive;
 }
 
-/** Called when a call begins; returns what is to be called when it is over. */
+/** Called at the begin of a call; the returned function is called at its end. */
 export type BeginCall = () => () => void;
 
-/** A boat that has gone without a word is noticed within 40 s; while it lives, its own traffic says so. */
+/** A boat that vanished is noticed within 40 s. */
 export const SERVER_KEEPALIVE: Keepalive = { timeMs: 30_000, timeoutMs: 10_000 };
 /** A boat needs three calls at a time. */
 export const MAX_CALLS_PER_CONNECTION = 16;
 
-const LIVE = { incoming: liveUpstreamCodec, outgoing: liveStatusCodec };
-const BACKFILL = { incoming: backfillUpstreamCodec, outgoing: backfillStatusCodec };
-
-/** Answers the three calls on connections that others have accepted, under our service's name and the peer's. */
+/** Serves the three calls under both service names, on connections that a listener has accepted. */
 export class ReplicationServer {
   readonly #options: ReplicationServerOptions;
   readonly #grpc: Grpc;
@@ -90,7 +85,7 @@ export class ReplicationServer {
   readonly #injector: ConnectionInjector;
   readonly #streams = new Set<{ fail: (error: RpcError) => void }>();
   readonly #running = new Set<Promise<void>>();
-  /** HTTP/2 streams of calls; each is gone when the other side has its status. */
+  /** HTTP/2 streams of calls; each resolves when the peer has received the status. */
   readonly #open = new Set<Promise<void>>();
   #isStopping = false;
 
@@ -106,34 +101,32 @@ export class ReplicationServer {
     this.#injector = this.#server.createConnectionInjector(grpc.ServerCredentials.createInsecure());
   }
 
-  /** Makes one, after loading what it needs. */
+  /** Loads the gRPC library and creates a server. */
   static async create(options: ReplicationServerOptions): Promise<ReplicationServer> {
     return new ReplicationServer(await loadGrpc(), options);
   }
 
-  /** Calls that are being answered. */
+  /** Number of calls in progress. */
   get openCalls(): number {
     return this.#running.size;
   }
 
   /**
-   * Serves a connection: a `TLSSocket` that has agreed on `h2`, or a plain one. `begin` is called for each call that is
-   * let in, and what it returns when the call is over.
+   * Serves a connection: a `TLSSocket` with ALPN `h2`, or a plain socket. `begin` is called for each admitted call.
    *
-   * The TLS server must ask for a certificate and name its authorities; whether it has refused connections without one
-   * or left that to us makes no difference.
+   * The TLS server must request a client certificate of its authorities; it may admit connections without one.
    */
   accept(socket: Duplex, begin: BeginCall = () => () => {}): void {
     if (this.#isStopping) {
       socket.destroy();
       return;
     }
-    this.#injector.injectConnection(served(socket, begin));
+    this.#injector.injectConnection(wrapConnection(socket, begin));
   }
 
   /**
-   * Ends all streams with `UNAVAILABLE`, waits for what is being answered, and until the other sides have read how their
-   * calls ended, at most `graceMs`, and closes connections.
+   * Ends all streams with `UNAVAILABLE`, waits at most `graceMs` for calls in progress and until the boats have
+   * received their statuses, then closes all connections.
    */
   async stop({ graceMs }: { graceMs: number }): Promise<void> {
     this.#isStopping = true;
@@ -141,7 +134,7 @@ export class ReplicationServer {
     const grace = Promise.withResolvers<void>();
     const timer = setTimeout(grace.resolve, graceMs);
     await Promise.race([Promise.allSettled(this.#running), grace.promise]);
-    // A connection that is closed earlier takes statuses with it that have not left.
+    // Closing a connection earlier would drop unsent statuses.
     await Promise.race([Promise.all(this.#open), grace.promise]);
     this.#injector.drain(0);
     this.#server.tryShutdown(() => grace.resolve());
@@ -150,7 +143,7 @@ export class ReplicationServer {
     this.#server.forceShutdown();
   }
 
-  /** Evaluates a call at its headers: of one that is refused no message is read, and its connection is closed. */
+  /** Checks a call at its headers. No message of a refused call is read, and its connection is closed. */
   #admit(): ServerInterceptor {
     return (_method, call) =>
       new this.#grpc.ServerInterceptingCall(call, {
@@ -165,7 +158,7 @@ export class ReplicationServer {
                 closeSoon(call);
                 return;
               }
-              const begin = noteOf(call, "begin");
+              const begin = socketProperty(call, "begin");
               if (typeof begin === "function") onClose(call, begin());
               nextMetadata(metadata);
             },
@@ -183,11 +176,11 @@ export class ReplicationServer {
   }
 
   #checkCertificate(call: ServerInterceptingCallInterface, metadata: Metadata): void {
-    // Without TLS the id may come in the first message alone.
-    if (noteOf(call, "isSecure") !== true) return;
+    // Without TLS, the id may be in the first message only.
+    if (socketProperty(call, "isSecure") !== true) return;
     const [header] = metadata.get(INSTANCE_HEADER);
     const claimedId = header === undefined ? undefined : String(header);
-    const certificate = certificateOf(noteOf(call, "peerCertificate"));
+    const certificate = certificateOf(socketProperty(call, "peerCertificate"));
     this.#options.identify({ certificate, claimedId, address: call.getPeer() });
   }
 
@@ -202,10 +195,10 @@ export class ReplicationServer {
         }, { succeed: (bytes) => reply(null, toBuffer(bytes)), fail: (status) => reply(status) });
       },
       live: (call: ServerDuplexStream<Buffer, Buffer>) => {
-        this.#stream(call, { name, codecs: LIVE, answer: (...args) => service.live(...args) });
+        this.#stream(call, { name, codecs: otherSide(LIVE), answer: (...args) => service.live(...args) });
       },
       backfill: (call: ServerDuplexStream<Buffer, Buffer>) => {
-        this.#stream(call, { name, codecs: BACKFILL, answer: (...args) => service.backfill(...args) });
+        this.#stream(call, { name, codecs: otherSide(BACKFILL), answer: (...args) => service.backfill(...args) });
       },
     });
   }
@@ -221,12 +214,12 @@ export class ReplicationServer {
       await answer(stream, this.#callerOf(call, { name }));
     }, {
       succeed: () => call.end(),
-      // The library makes the status of a call's error, and ends the call.
+      // The library converts the error to the status and ends the call.
       fail: (status) => call.emit("error", status),
     }, () => this.#streams.delete(stream));
   }
 
-  /** Answers a call; whatever comes of it, the other side gets a status. */
+  /** Runs a call and answers with a status in any case. */
   #run<T>(work: () => Promise<T>, { succeed, fail }: Reply<T>, done: () => void = () => {}): void {
     const answered = (this.#isStopping ? Promise.reject(stopping()) : work())
       .then(succeed)
@@ -243,13 +236,13 @@ export class ReplicationServer {
     if (error instanceof RpcError) return { code: status[error.code], details: error.message };
     if (error instanceof WireError) return { code: status.INVALID_ARGUMENT, details: error.message };
     this.#options.onFault(error);
-    return { code: status.INTERNAL, details: "the server has made a mistake" };
+    return { code: status.INTERNAL, details: "internal error of the server" };
   }
 
-  /** Who calls. Every call comes by here first. */
+  /** Identifies the caller. Every call starts here. */
   #callerOf(call: ServerCall, { name, claim }: { name: ServiceName; claim?: string }): Caller {
     widenWindow(call);
-    const certificate = certificateOf(noteOf(call, "peerCertificate"));
+    const certificate = certificateOf(socketProperty(call, "peerCertificate"));
     const [header] = call.metadata.get(INSTANCE_HEADER);
     const claimedId = claim ?? (header === undefined ? undefined : String(header));
     const address = call.getPeer();
@@ -262,10 +255,10 @@ export class ReplicationServer {
   }
 }
 
-/** The connection as the library gets it, with what it and we ask of it later. */
-function served(socket: Duplex, begin: BeginCall): Duplex {
+/** The connection for the library, with the properties that the library and this file read from it. */
+function wrapConnection(socket: Duplex, begin: BeginCall): Duplex {
   const { remoteAddress, remotePort, localAddress, localPort } = Object(socket);
-  // Only what the TLS server has verified is a certificate.
+  // Unverified certificates do not count.
   const isVerified = socket instanceof TLSSocket && socket.authorized;
   const peerCertificate = isVerified ? socket.getPeerCertificate(true) : undefined;
   return Object.assign(withoutGoaway(socket, { side: "server" }), {
@@ -281,7 +274,7 @@ function served(socket: Duplex, begin: BeginCall): Duplex {
 
 type ServerCall = Pick<ServerUnaryCall<Buffer, Buffer>, "getPeer" | "metadata">;
 
-/** What the library wants to know of a call that has failed. */
+/** Status of a failed call, as the library expects it. */
 interface Status {
   code: number;
   details: string;
@@ -307,7 +300,7 @@ function certificateOf(peer: unknown): ClientCertificate | undefined {
   };
 }
 
-/** A connection without one has an object with nothing in it. */
+/** Without a certificate, `getPeerCertificate` returns an empty object. */
 function isCertificate(peer: unknown): peer is PeerCertificate {
-  return typeof peer === "object" && peer !== null && "raw" in peer;
+  return property(peer, "raw") !== undefined;
 }

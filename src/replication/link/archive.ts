@@ -6,98 +6,102 @@ import {
   BlockReader,
   compress,
   epochWordOf,
+  type FileBlockLocation,
   type FormerRecording,
   type JournalIndex,
-  type PlacedBlock,
   readBlock,
   type WindowDigest,
 } from "../../journal/mod.ts";
-import { LOST_PRUNED, LOST_UNRECORDED } from "./backfill_plan.ts";
-import { type BlockIndex, BlockList, type BlockSpan } from "./backfill_plan_index.ts";
+import { type BlockIndex, BlockList, type BlockSpan, LOST_PRUNED, LOST_UNRECORDED } from "./backfill_plan.ts";
 import { NEVER_USED } from "./missing.ts";
 import { type BackfillBlock, type LostRange, MAX_MESSAGE_BYTES } from "../wire/messages.ts";
 
-/** Why frames are lost whose block cannot be read. */
+/** Reason of lost frames in an unreadable block. */
 export const LOST_DAMAGED = "damaged on the boat";
-/** Why frames are lost whose block no message has room for. */
+/** Reason of lost frames in a block that exceeds the maximum message. */
 export const LOST_TOO_LARGE = "in a block too large to send";
 
-/** What of a journal is needed to send its blocks. */
+/** The parts of a journal that a backfill needs. */
 export interface ArchivePort {
-  readonly index: Pick<JournalIndex, "places" | "isAway">;
-  /** Oldest frame of this epoch that is kept. */
+  readonly index: Pick<JournalIndex, "locations" | "isUnmounted">;
+  /** Oldest sequence number of the current epoch; undefined without frames. */
   readonly oldestSeq: number | undefined;
-  /** Digests of the newest frames of this epoch, oldest first; left out: none are kept. */
+  /** Digests of the newest frames of the current epoch, oldest first; absent: not supported. */
   readonly digests?: readonly WindowDigest[];
-  /** Epochs before this one of which there are frames, newest first; left out: none are looked for. */
+  /** Earlier epochs with frames in the journal, newest first; absent: not supported. */
   former?(): Promise<readonly FormerRecording[]>;
 }
 
-/** Where the bytes of a block are: in a file, or in memory until they are in one. */
-type Copy = PlacedBlock | Uint8Array<ArrayBuffer>;
+/** Location of a block: in a file, or in memory until it is written. */
+type Copy = FileBlockLocation | Uint8Array<ArrayBuffer>;
 
-/** A block that was not read yet: `frameCount` is what it has at most, as it ends where the next one begins. */
+/**
+ * A block that is not read yet. `frameCount` is an upper limit: the block ends at the latest where the next one begins.
+ */
 export interface ArchivedBlock extends BlockSpan {
-  /** The same block; after a crash it may be there twice. */
+  /** Copies of the block; after a crash there may be two. */
   readonly copies: readonly Copy[];
-  /** The block behind it. */
+  /** Copies of the next block. */
   readonly next: readonly Copy[] | undefined;
 }
 
-/** What came of reading a block. */
+/** Result of reading a block. */
 export type ArchivedRead =
-  /** `missing`: numbers between its end and the next block. */
+  /** `missing`: sequence numbers between its end and the next block. */
   | { kind: "block"; message: BackfillBlock; missing: readonly LostRange[] }
   | { kind: "gone"; reason: string };
 
-/** How an archive is opened. */
+/** Options of {@linkcode BoatArchive.open}. */
 export interface BoatArchiveOptions {
-  /** Undefined: nothing is recorded. */
+  /** Undefined without recording. */
   journal: Pick<ArchivePort, "index" | "oldestSeq"> | undefined;
-  /** 16 bytes that name the run of numbers. */
+  /** 16 bytes that identify the epoch. */
   epoch: Uint8Array<ArrayBuffer>;
-  /** Newest frame that was given to the journal. */
+  /** Newest sequence number in the journal. */
   head: number;
-  /** What the cloud misses: blocks without any of it are left out. */
+  /** Ranges that the cloud is missing; other blocks are left out. */
   holes: Ranges;
 }
 
-/** What was read of one copy. */
+/** A block read from one copy. */
 interface Found {
   block: Block;
   message: Pick<BackfillBlock, "data" | "blockSize" | "fileOffset" | "length">;
 }
 
-/** The blocks of a boat's journal that a cloud misses, by number. Nothing is unpacked before it is read. */
+/**
+ * The blocks of the journal that the cloud is missing, by sequence number. Blocks are decompressed only when they are
+ * read.
+ */
 export class BoatArchive implements BlockIndex<ArchivedBlock>, Disposable {
   readonly oldestSeq: number | undefined;
-  /** False where the disk did not give a file: what is not found may be in it. */
+  /** False if a file could not be read: frames that are not found may be in it. */
   readonly isComplete: boolean;
   readonly #blocks: BlockList<ArchivedBlock>;
   readonly #epoch: string;
-  readonly #isAway: () => Promise<boolean>;
+  readonly #isUnmounted: () => Promise<boolean>;
   readonly #reader = new BlockReader();
 
   private constructor(
     blocks: BlockList<ArchivedBlock>,
-    { oldestSeq, isComplete, epoch, isAway }:
+    { oldestSeq, isComplete, epoch, isUnmounted }:
       & Pick<BoatArchive, "oldestSeq" | "isComplete">
-      & { epoch: string; isAway: () => Promise<boolean> },
+      & { epoch: string; isUnmounted: () => Promise<boolean> },
   ) {
-    this.#isAway = isAway;
+    this.#isUnmounted = isUnmounted;
     this.#blocks = blocks;
     this.oldestSeq = oldestSeq;
     this.isComplete = isComplete;
     this.#epoch = epoch;
   }
 
-  /** Looks where the blocks are. What comes later is not in it. */
+  /** Locates the blocks. Blocks recorded later are not included. */
   static async open({ journal, epoch, head, holes }: BoatArchiveOptions): Promise<BoatArchive> {
     const [first] = holes;
     const spans: ArchivedBlock[] = [];
     let isComplete = true;
     if (journal && first) {
-      const found = await journal.index.places({ fromSeq: first.start, epochWord: epochWordOf(epoch) });
+      const found = await journal.index.locations({ fromSeq: first.start, epochWord: epochWordOf(epoch) });
       ({ isComplete } = found);
       const blocks = await bySeq(found, epoch.toHex());
       for (const [i, { seq, copies }] of blocks.entries()) {
@@ -108,8 +112,8 @@ export class BoatArchive implements BlockIndex<ArchivedBlock>, Disposable {
       }
     }
     const list = new BlockList(spans, { recordedThrough: head });
-    const isAway = () => journal?.index.isAway() ?? Promise.resolve(false);
-    return new BoatArchive(list, { oldestSeq: journal?.oldestSeq, isComplete, epoch: epoch.toHex(), isAway });
+    const isUnmounted = () => journal?.index.isUnmounted() ?? Promise.resolve(false);
+    return new BoatArchive(list, { oldestSeq: journal?.oldestSeq, isComplete, epoch: epoch.toHex(), isUnmounted });
   }
 
   get recordedThrough(): number {
@@ -121,15 +125,15 @@ export class BoatArchive implements BlockIndex<ArchivedBlock>, Disposable {
   }
 
   /**
-   * Reads a block, and checks it.
+   * Reads and checks a block.
    *
-   * @throws {Error} the disk fails
+   * @throws {Error} read error of the disk
    */
   async read({ baseSeq, frameCount, copies, next }: ArchivedBlock): Promise<ArchivedRead> {
     const found = await this.#readFirst(copies);
     if (typeof found === "string") return { kind: "gone", reason: found };
     const { block } = found;
-    if (block.notes.epoch?.toHex() !== this.#epoch || block.baseSeq !== baseSeq) {
+    if (block.metadata.epoch?.toHex() !== this.#epoch || block.baseSeq !== baseSeq) {
       return { kind: "gone", reason: LOST_DAMAGED };
     }
     const { baseTimeUs } = block;
@@ -143,55 +147,55 @@ export class BoatArchive implements BlockIndex<ArchivedBlock>, Disposable {
     this.#reader[Symbol.dispose]();
   }
 
-  /** The first copy that can be read; or why there is none. */
+  /** The first readable copy, or the reason why there is none. */
   async #readFirst(copies: readonly Copy[]): Promise<Found | string> {
     let reason = LOST_DAMAGED;
     for (const copy of copies) {
       try {
         const found = copy instanceof Uint8Array ? await readMemory(copy) : await this.#readFile(copy);
-        if (found.message.data.length + MESSAGE_ROOM_BYTES <= MAX_MESSAGE_BYTES) return found;
+        if (found.message.data.length + MESSAGE_OVERHEAD_BYTES <= MAX_MESSAGE_BYTES) return found;
         reason = LOST_TOO_LARGE;
       } catch (error) {
-        if (error instanceof Deno.errors.NotFound && !await this.#isAway()) reason = LOST_PRUNED;
+        if (error instanceof Deno.errors.NotFound && !await this.#isUnmounted()) reason = LOST_PRUNED;
         else if (!(error instanceof BlockError)) throw error;
       }
     }
     return reason;
   }
 
-  async #readFile(place: PlacedBlock): Promise<Found> {
+  async #readFile(place: FileBlockLocation): Promise<Found> {
     const { block, bytes, packed, storedBytes } = await this.#reader.readStored(place.path, place);
     const data = packed ?? compress(new Uint8Array(bytes), "zstd");
     return { block, message: { data, blockSize: bytes.length, fileOffset: place.offset, length: storedBytes } };
   }
 
-  /** The block behind a gap tells where it comes from. */
+  /** Reasons of a gap, according to the gap record in the next block. */
   async #whyMissing({ start, end }: Range, next: readonly Copy[] | undefined): Promise<LostRange[]> {
     if (next === undefined) return [{ start, end, reason: LOST_UNRECORDED }];
     const found = await this.#readFirst(next);
-    const gap = typeof found === "string" ? undefined : found.block.notes.gap;
-    // What no gap tells was there once.
-    const told = Math.min(end, Math.max(start, gap?.firstMissing ?? end));
+    const gap = typeof found === "string" ? undefined : found.block.metadata.gap;
+    // Frames before the recorded gap existed once.
+    const gapStart = Math.min(end, Math.max(start, gap?.firstMissing ?? end));
     const reason = gap?.reason === "restart" ? NEVER_USED : LOST_UNRECORDED;
-    return [{ start, end: told, reason: LOST_DAMAGED }, { start: told, end, reason }].filter((each) =>
+    return [{ start, end: gapStart, reason: LOST_DAMAGED }, { start: gapStart, end, reason }].filter((each) =>
       each.start < each.end
     );
   }
 }
 
-/** What a message needs beside the bytes of its block. */
-const MESSAGE_ROOM_BYTES = 256;
+/** Maximum overhead of a message beside the bytes of its block. */
+const MESSAGE_OVERHEAD_BYTES = 256;
 
-/** Packing holds the event loop for some milliseconds. */
+/** Compression blocks the event loop for some milliseconds, hence `turn`. */
 async function readMemory(bytes: Uint8Array<ArrayBuffer>): Promise<Found> {
   await turn();
   const block = readBlock(bytes, { version: 2, blockBytes: bytes.length });
   return { block, message: { data: compress(bytes, "zstd"), blockSize: bytes.length, fileOffset: 0, length: 0 } };
 }
 
-/** Blocks by their first number, lowest first; those that are in no file behind those that are. */
+/** Blocks by first sequence number, lowest first; copies in files before copies in memory. */
 async function bySeq(
-  { places, unwritten }: Pick<BlockLocations, "places" | "unwritten">,
+  { locations, unwritten }: Pick<BlockLocations, "locations" | "unwritten">,
   epoch: string,
 ): Promise<{ seq: number; copies: Copy[] }[]> {
   const copies = new Map<number, Copy[]>();
@@ -200,11 +204,11 @@ async function bySeq(
     if (others) others.push(copy);
     else copies.set(seq, [copy]);
   };
-  for (const place of places) if (place.seq >= 1) add(place.seq, place);
+  for (const place of locations) if (place.seq >= 1) add(place.seq, place);
   for (const bytes of unwritten) {
     await turn();
-    const { notes, baseSeq = 0 } = readBlock(bytes, { version: 2, blockBytes: bytes.length });
-    if (notes.epoch?.toHex() === epoch) add(baseSeq, bytes);
+    const { metadata, baseSeq = 0 } = readBlock(bytes, { version: 2, blockBytes: bytes.length });
+    if (metadata.epoch?.toHex() === epoch) add(baseSeq, bytes);
   }
   return Array.from(copies, ([seq, all]) => ({ seq, copies: all })).sort((a, b) => a.seq - b.seq);
 }

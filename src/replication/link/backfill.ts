@@ -1,48 +1,48 @@
 import { backoffMs, type Clock, errorText, type Logger, type Range, Ranges } from "../../base/mod.ts";
 import { BackfillPlan } from "./backfill_plan.ts";
 import type { ArchivedBlock, BoatArchive } from "./archive.ts";
-import type { MessageStream } from "../grpc/stream.ts";
-import type { BackfillStatus, BackfillUpstream, LostRange, RejectedBlock } from "../wire/messages.ts";
+import type { BoatBackfillStream } from "../grpc/stream.ts";
+import type { BackfillStatus, LostRange, RejectedBlock } from "../wire/messages.ts";
 import { BackfillPacer } from "./pacer.ts";
 
-/** A block that has to wait for the link is looked at again after so long, milliseconds, whatever the cloud says. */
-const LOOK_EVERY_MS = 200;
-/** Waits until a block is read again that the disk did not give. */
+/** Maximum time until a waiting block is checked again, milliseconds. */
+const RECHECK_MS = 200;
+/** Delay before reading a block again after a read error. */
 const READ_BACKOFF = { firstMs: 1000, capMs: 60_000 };
-/** Files that the disk did not give are looked at again after so long, milliseconds. */
-const LOOK_AGAIN_MS = 30_000;
+/** Interval of searching again for files that could not be read, milliseconds. */
+const SEARCH_AGAIN_MS = 30_000;
 
-/** What a backfill tells. */
+/** Events of a backfill. */
 export interface BackfillEvents {
-  /** The cloud has spoken; so many frames are missing. */
+  /** A status arrived. @param missingFrames frames still missing on the cloud */
   answered(status: BackfillStatus, missingFrames: number): void;
-  /** A block is out. */
+  /** A block was sent. */
   sent(bytes: number): void;
 }
 
-/** What blocks are sent with. */
+/** Options of {@linkcode BackfillSender}. */
 export interface BackfillSenderOptions {
-  /** Opens the stream; asked once, when there is something to send. */
-  open: () => MessageStream<BackfillStatus, BackfillUpstream>;
-  /** How long a live frame waits for the link, milliseconds. */
+  /** Opens the stream; called once, before the first block. */
+  open: () => BoatBackfillStream;
+  /** How long the oldest unsent live frame has waited, milliseconds. */
   liveWaitMs: (nowMs: number) => number;
   clock: Clock;
   log: Logger;
   events: BackfillEvents;
-  /** 16 bytes that name the former epoch the blocks are of; left out: they are of the current one. */
+  /** 16 bytes that identify the earlier epoch of the blocks; absent: the current one. */
   epoch?: Uint8Array<ArrayBuffer>;
 }
 
-/** Sends blocks of the journal for what the cloud misses, with what live leaves of the link. */
+/** Sends the blocks that the cloud is missing, with the bandwidth that live frames leave. */
 export class BackfillSender {
   readonly #options: BackfillSenderOptions;
   readonly #pacer = new BackfillPacer();
-  /** In the order of sending. */
-  readonly #underWay: ArchivedBlock[] = [];
-  /** What the disk did not give, in the order of trying. */
+  /** In order of sending. */
+  readonly #inFlight: ArchivedBlock[] = [];
+  /** Blocks with a read error, in order of the last attempt. */
   readonly #unread = new Map<ArchivedBlock, { tries: number; dueMs: number }>();
   #plan: BackfillPlan<ArchivedBlock> | undefined;
-  #stream: MessageStream<BackfillStatus, BackfillUpstream> | undefined;
+  #stream: BoatBackfillStream | undefined;
   #listening: Promise<void> | undefined;
   #failure: { error: unknown } | undefined;
   #isEnded = false;
@@ -52,25 +52,25 @@ export class BackfillSender {
     this.#options = options;
   }
 
-  /** Where frames are missing that the boat has not given up, lowest first. */
+  /** Ranges missing on the cloud and not lost, lowest first. */
   get holes(): Range[] {
     return this.#plan?.holes ?? [];
   }
 
-  /** What of them was not found, though it may be there. */
-  get putOff(): Ranges {
-    return this.#plan?.putOff ?? new Ranges();
+  /** The part of them that was not found but may exist. */
+  get deferred(): Ranges {
+    return this.#plan?.deferred ?? new Ranges();
   }
 
-  /** How many frames these are. */
+  /** Number of frames missing on the cloud and not lost. */
   get missingFrames(): number {
     return this.#plan?.missingFrames ?? 0;
   }
 
   /**
-   * Sends what there is for these holes, and waits for the cloud's answers. May be called again when it has resolved.
+   * Sends the blocks of these holes, and waits for the cloud's answers. May be called again after it has resolved.
    *
-   * @returns what is not to be had
+   * @returns lost frames
    * @throws {RpcError} the stream has failed
    */
   async run(holes: Ranges, archive: BoatArchive): Promise<LostRange[]> {
@@ -80,26 +80,26 @@ export class BackfillSender {
       this.#throwFailure();
       const step = plan.next();
       if (step.kind === "finished") return plan.lost;
-      const block = step.kind === "send" ? step.block : this.#dueAgain();
+      const block = step.kind === "send" ? step.block : this.#retryDue();
       if (block) await this.#send(block, { plan, archive });
-      else await this.#news(this.#unread.size > 0 ? { timeoutMs: LOOK_EVERY_MS } : {});
+      else await this.#wait(this.#unread.size > 0 ? { timeoutMs: RECHECK_MS } : {});
     }
   }
 
-  /** Waits until it is worth to look again for what was not found. @throws what {@linkcode BackfillSender.stop} was told */
+  /** Waits before the next search for deferred frames. @throws the error given to {@linkcode BackfillSender.stop} */
   async rest(): Promise<void> {
-    await this.#news({ timeoutMs: LOOK_AGAIN_MS });
+    await this.#wait({ timeoutMs: SEARCH_AGAIN_MS });
     this.#throwFailure();
   }
 
-  /** Ends the stream in good order; resolves when the cloud has done so, too. */
+  /** Ends the stream regularly; resolves when the cloud has ended it, too. */
   async end(): Promise<void> {
     this.#isEnded = true;
     this.#stream?.end();
     await this.#listening;
   }
 
-  /** Sends no more; who waits for the cloud gets the error. */
+  /** Stops sending; pending waits fail with the error. */
   stop(error: unknown): void {
     this.#isEnded = true;
     this.#failure ??= { error };
@@ -116,11 +116,11 @@ export class BackfillSender {
     try {
       read = await archive.read(block);
     } catch (error) {
-      // It stays a hole that waits for its answer.
+      // The block counts as unanswered, so its frames remain a hole.
       const tries = (this.#unread.get(block)?.tries ?? 0) + 1;
       this.#unread.delete(block);
       this.#unread.set(block, { tries, dueMs: clock.monoMs() + backoffMs(tries, READ_BACKOFF) });
-      log.error("a block cannot be read for replication", { seq: block.baseSeq, tries, error: errorText(error) });
+      log.error("replication block read failed", { seq: block.baseSeq, tries, error: errorText(error) });
       return;
     }
     this.#unread.delete(block);
@@ -132,26 +132,26 @@ export class BackfillSender {
     for (;;) {
       this.#throwFailure();
       const nowMs = clock.monoMs();
-      this.#pacer.liveWaits(nowMs, liveWaitMs(nowMs));
+      this.#pacer.liveWaiting(nowMs, liveWaitMs(nowMs));
       if (this.#pacer.maySend(nowMs, bytes)) break;
-      await this.#news({ timeoutMs: LOOK_EVERY_MS });
+      await this.#wait({ timeoutMs: RECHECK_MS });
     }
     const stream = this.#stream ??= this.#open();
-    this.#underWay.push(block);
+    this.#inFlight.push(block);
     this.#pacer.sent(clock.monoMs(), bytes);
     const { epoch } = this.#options;
     await stream.send({ block: { ...message, ...(epoch && { epoch }) } });
     events.sent(bytes);
   }
 
-  /** A block that is to be read once more, now that others were. */
-  #dueAgain(): ArchivedBlock | undefined {
+  /** A block whose next read attempt is due. */
+  #retryDue(): ArchivedBlock | undefined {
     const nowMs = this.#options.clock.monoMs();
     for (const [block, { dueMs }] of this.#unread) if (dueMs <= nowMs) return block;
     return undefined;
   }
 
-  #open(): MessageStream<BackfillStatus, BackfillUpstream> {
+  #open(): BoatBackfillStream {
     const stream = this.#options.open();
     this.#listening = this.#listen(stream).catch((error: unknown) => {
       this.#failure = { error };
@@ -160,24 +160,24 @@ export class BackfillSender {
     return stream;
   }
 
-  async #listen(stream: MessageStream<BackfillStatus, BackfillUpstream>): Promise<void> {
+  async #listen(stream: BoatBackfillStream): Promise<void> {
     for await (const status of stream) {
       const answered = this.#plan?.answer(status) ?? [];
-      // Blocks are answered in their order: what was sent before one that is answered will not be any more.
-      const count = this.#underWay.findLastIndex((block) => answered.includes(block)) + 1;
-      this.#underWay.splice(0, count);
+      // Blocks are answered in order: earlier blocks get no answer of their own any more.
+      const count = this.#inFlight.findLastIndex((block) => answered.includes(block)) + 1;
+      this.#inFlight.splice(0, count);
       this.#pacer.answered(this.#options.clock.monoMs(), count);
-      this.#tellRejected(status.rejected);
+      this.#logRejected(status.rejected);
       this.#options.events.answered(status, this.missingFrames);
       this.#wakeUp();
     }
-    // A cloud that has everything may be the first to end the stream.
-    if (!this.#isEnded && this.missingFrames > 0) throw new Error("the cloud has ended the backfill stream");
+    // A complete cloud may end the stream first.
+    if (!this.#isEnded && this.missingFrames > 0) throw new Error("the cloud ended the backfill stream");
   }
 
-  #tellRejected(rejected: readonly RejectedBlock[]): void {
+  #logRejected(rejected: readonly RejectedBlock[]): void {
     for (const { baseSeq, reason } of rejected) {
-      this.#options.log.warn("the cloud does not take a block", { seq: baseSeq, reason });
+      this.#options.log.warn("replication block rejected", { seq: baseSeq, reason });
     }
   }
 
@@ -185,8 +185,8 @@ export class BackfillSender {
     if (this.#failure) throw this.#failure.error;
   }
 
-  /** Resolves when the cloud has spoken, or the stream is over, or after a while. */
-  async #news({ timeoutMs }: { timeoutMs?: number } = {}): Promise<void> {
+  /** Resolves at the next status, at the end of the stream, or after `timeoutMs`. */
+  async #wait({ timeoutMs }: { timeoutMs?: number } = {}): Promise<void> {
     this.#wake ??= Promise.withResolvers();
     const timer = timeoutMs === undefined ? undefined : setTimeout(() => this.#wakeUp(), timeoutMs);
     await this.#wake.promise;

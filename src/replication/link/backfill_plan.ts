@@ -1,90 +1,84 @@
 import { type Range, Ranges } from "../../base/mod.ts";
-import type { BlockIndex, BlockSpan } from "./backfill_plan_index.ts";
 import { type BackfillStatus, type LostRange, MAX_RANGES } from "../wire/messages.ts";
 
-/** Why frames below the oldest of the journal are lost. */
+/** Reason of lost frames below the oldest frame of the journal. */
 export const LOST_PRUNED = "deleted on the boat";
-/** Why frames are lost that the journal should have. */
+/** Reason of lost frames that the journal should have. */
 export const LOST_UNRECORDED = "not recorded on the boat";
 
-/** Blocks under way that the cloud has not answered; default. */
+/** Default maximum of blocks in flight. */
 export const MAX_UNANSWERED_BLOCKS = 256;
 
-/** What a plan is made of. */
+/** Options of {@linkcode BackfillPlan}. */
 export interface BackfillPlanOptions<B extends BlockSpan> {
-  /** What the cloud misses; in any order. */
+  /** Ranges that the cloud is missing, in any order. */
   holes: Iterable<Range>;
   index: BlockIndex<B>;
-  /** Frames of which it is known why the boat has none; without overlaps. Default: none. */
-  gaps?: readonly LostRange[];
-  /** Blocks that may wait for the cloud's answer; default 256. */
+  /** Maximum blocks in flight; default 256. */
   maxUnansweredBlocks?: number;
 }
 
-/** What is to be done next. */
+/** The next step of a backfill. */
 export type BackfillStep<B extends BlockSpan> =
   | { readonly kind: "send"; readonly block: B }
-  /** Until the cloud answers, or the journal goes on. */
+  /** Until the cloud answers or the journal continues. */
   | { readonly kind: "waiting" }
-  /** All that the boat has was sent and answered. */
+  /** All blocks are sent and answered. */
   | { readonly kind: "finished" };
 
-/** A block under way, and the numbers for which it was sent. */
+/** A block in flight, and the missing sequence numbers that it fills. */
 interface Unanswered<B> {
   block: B;
   wanted: Range;
 }
 
 /**
- * In which order a boat sends the blocks that a cloud misses: the newest hole first, and in it the oldest block. A plan
- * lives as long as a connection; on it no number is asked of the index twice, so nothing is sent for ever, and what a
- * connection took with it is a hole of the next handshake. Pure.
+ * The order in which a boat sends the blocks that the cloud is missing: the newest hole first, within it the oldest
+ * block first. A plan lasts as long as a connection and requests no sequence number twice from the index, so it ends.
+ * Blocks lost with a connection are holes again in the next handshake. Pure.
  */
 export class BackfillPlan<B extends BlockSpan> {
   readonly #index: BlockIndex<B>;
-  readonly #gaps: readonly LostRange[];
   readonly #maxUnansweredBlocks: number;
-  /** What the cloud misses and is not lost. */
+  /** Missing on the cloud and not lost. */
   #missing: Ranges;
-  /** What of it was not sent; lowest first. The last is the newest hole. */
+  /** The part of it that is not sent, lowest first. */
   #unsent: Range[];
   #unanswered: Unanswered<B>[] = [];
   readonly #lost: LostRange[] = [];
-  /** Not found, where not all is known. */
-  readonly #putOff: Ranges = new Ranges();
+  /** Not found in an incomplete index. */
+  readonly #deferred: Ranges = new Ranges();
 
-  /** Makes a plan for the holes that a handshake told. */
   constructor(
-    { holes, index, gaps = [], maxUnansweredBlocks = MAX_UNANSWERED_BLOCKS }: BackfillPlanOptions<B>,
+    { holes, index, maxUnansweredBlocks = MAX_UNANSWERED_BLOCKS }: BackfillPlanOptions<B>,
   ) {
     this.#missing = new Ranges(holes);
     this.#unsent = [...this.#missing];
     this.#index = index;
-    this.#gaps = gaps;
     this.#maxUnansweredBlocks = maxUnansweredBlocks;
   }
 
-  /** Frames that the cloud misses and the boat has not given up. */
+  /** Number of frames missing on the cloud and not lost. */
   get missingFrames(): number {
     return this.#missing.count;
   }
 
-  /** Where they are, lowest first. */
+  /** Ranges of these frames, lowest first. */
   get holes(): Range[] {
     return [...this.#missing];
   }
 
-  /** What is missing and was not found, though it may be there: to be looked for again. */
-  get putOff(): Ranges {
-    return this.#missing.intersect(this.#putOff);
+  /** Missing frames that were not found but may exist: search again later. */
+  get deferred(): Ranges {
+    return this.#missing.intersect(this.#deferred);
   }
 
-  /** Whether any of these frames is missing. */
+  /** True if any of these frames is missing. */
   misses({ start, end }: Range): boolean {
     return this.#missing.touches(start, end);
   }
 
-  /** What the boat cannot send, found so far, lowest first. The next handshake has to tell it. */
+  /** Lost frames found so far, lowest first, to be declared in the next handshake. */
   get lost(): LostRange[] {
     const merged: LostRange[] = [];
     for (const range of this.#lost.toSorted((a, b) => a.start - b.start)) {
@@ -95,22 +89,22 @@ export class BackfillPlan<B extends BlockSpan> {
     return merged;
   }
 
-  /** Says what to do. A block that it names counts as sent. */
+  /** Returns the next step; its block counts as sent. */
   next(): BackfillStep<B> {
     if (this.#unanswered.length >= this.#maxUnansweredBlocks) return { kind: "waiting" };
-    const knownEnd = this.#index.recordedThrough + 1;
+    const recordedEnd = this.#index.recordedThrough + 1;
     for (let at = this.#unsent.length - 1; at >= 0; at--) {
       const hole = this.#unsent[at];
-      // Beyond what the index knows frames may still come.
-      if (hole === undefined || hole.start >= knownEnd) continue;
+      // Above `recordedThrough`, blocks may follow.
+      if (hole === undefined || hole.start >= recordedEnd) continue;
       const { start } = hole;
-      const end = Math.min(hole.end, knownEnd);
+      const end = Math.min(hole.end, recordedEnd);
       const block = this.#index.find({ start, end });
       const found = block === undefined ? end : Math.max(start, block.baseSeq);
       if (found > start) this.#giveUp({ start, end: found });
       if (block === undefined) continue;
       const blockEnd = block.baseSeq + block.frameCount;
-      this.#cut(block.baseSeq, blockEnd);
+      this.#removeUnsent(block.baseSeq, blockEnd);
       this.#unanswered.push({ block, wanted: { start: found, end: Math.min(end, blockEnd) } });
       return { kind: "send", block };
     }
@@ -118,69 +112,55 @@ export class BackfillPlan<B extends BlockSpan> {
   }
 
   /**
-   * Takes the cloud's word. Holes shrink; what it rejects stays a hole, but is not sent again on this connection.
+   * Applies a status of the cloud. Rejected blocks remain holes but are not sent again on this connection.
    *
-   * @returns the blocks that are answered with it, oldest sending first
+   * @returns the answered blocks, in order of sending
    */
   answer({ filled, remaining, rejected }: BackfillStatus): B[] {
     const before = this.#missing;
     this.#missing = before.subtract(new Ranges(filled));
-    // A list that is full may be cut short: what is not in it may be missing all the same.
+    // A full list may be truncated: ranges beyond it may be missing, too.
     if (remaining.length < MAX_RANGES) this.#missing = this.#missing.intersect(new Ranges(remaining));
-    const news = before.subtract(this.#missing);
-    if (news.count > 0) this.#unsent = [...new Ranges(this.#unsent).intersect(this.#missing)];
+    const newlyFilled = before.subtract(this.#missing);
+    if (newlyFilled.count > 0) this.#unsent = [...new Ranges(this.#unsent).intersect(this.#missing)];
     const refused = new Set(rejected.map(({ baseSeq }) => baseSeq));
     const isAnswered = ({ block, wanted }: Unanswered<B>) =>
-      news.touches(wanted.start, wanted.end) || refused.has(block.baseSeq);
+      newlyFilled.touches(wanted.start, wanted.end) || refused.has(block.baseSeq);
     return this.#settle(isAnswered);
   }
 
-  /** Frames, perhaps of a block that was to be sent, turn out to be gone; or not to be found, where not all is known. */
+  /** Declares frames lost, or defers them if the index is incomplete. */
   lose({ start, end }: Range, reason: string): void {
     if (this.#index.isComplete === false) {
-      this.#cut(start, end);
-      this.#putOff.add(start, end);
-      const sought = this.#missing.subtract(this.#putOff);
-      this.#settle(({ wanted }) => !sought.touches(wanted.start, wanted.end));
+      this.#removeUnsent(start, end);
+      this.#deferred.add(start, end);
+      const searched = this.#missing.subtract(this.#deferred);
+      this.#settle(({ wanted }) => !searched.touches(wanted.start, wanted.end));
       return;
     }
     const gone = this.#missing.intersect(new Ranges([{ start, end }]));
     for (const range of gone) this.#lost.push({ ...range, reason });
     this.#missing.remove(start, end);
-    this.#cut(start, end);
+    this.#removeUnsent(start, end);
     this.#settle(({ wanted }) => !this.#missing.touches(wanted.start, wanted.end));
   }
 
-  /** Forgets blocks under way. Gives them. */
+  /** Removes blocks from those in flight, and returns them. */
   #settle(isSettled: (sent: Unanswered<B>) => boolean): B[] {
     const settled = this.#unanswered.filter(isSettled);
     if (settled.length > 0) this.#unanswered = this.#unanswered.filter((sent) => !settled.includes(sent));
     return settled.map(({ block }) => block);
   }
 
-  /** The index has nothing for these numbers. */
-  #giveUp(range: Range): void {
-    for (const { reason, ...part } of this.#reasonsFor(range)) this.lose(part, reason);
-  }
-
-  *#reasonsFor(range: Range): Generator<LostRange> {
-    const rest = new Ranges([range]);
-    for (const gap of this.#gaps) {
-      const start = Math.max(gap.start, range.start);
-      const end = Math.min(gap.end, range.end);
-      if (start >= end) continue;
-      rest.remove(start, end);
-      yield { start, end, reason: gap.reason };
-    }
+  /** Handles sequence numbers without a block in the index. */
+  #giveUp({ start, end }: Range): void {
     const { oldestSeq = 0 } = this.#index;
-    for (const { start, end } of rest) {
-      if (start < oldestSeq) yield { start, end: Math.min(end, oldestSeq), reason: LOST_PRUNED };
-      if (end > oldestSeq) yield { start: Math.max(start, oldestSeq), end, reason: LOST_UNRECORDED };
-    }
+    if (start < oldestSeq) this.lose({ start, end: Math.min(end, oldestSeq) }, LOST_PRUNED);
+    if (end > oldestSeq) this.lose({ start: Math.max(start, oldestSeq), end }, LOST_UNRECORDED);
   }
 
-  /** Takes numbers out of what is unsent. They are near its end, as a rule. */
-  #cut(start: number, end: number): void {
+  /** Removes sequence numbers from the unsent ones; searches from the end, where they usually are. */
+  #removeUnsent(start: number, end: number): void {
     for (let at = this.#unsent.length - 1; at >= 0; at--) {
       const hole = this.#unsent[at];
       if (hole === undefined || hole.end <= start) return;
@@ -191,4 +171,84 @@ export class BackfillPlan<B extends BlockSpan> {
       this.#unsent.splice(at, 1, ...left);
     }
   }
+}
+
+/** Sequence numbers of a block: `frameCount` consecutive ones from `baseSeq`. */
+export interface BlockSpan {
+  readonly baseSeq: number;
+  readonly frameCount: number;
+}
+
+/** The blocks of a journal, for a backfill. */
+export interface BlockIndex<B extends BlockSpan> {
+  /** Lowest sequence number of the journal; undefined if empty. */
+  readonly oldestSeq: number | undefined;
+  /** Up to this sequence number the journal is complete; above, blocks may follow. */
+  readonly recordedThrough: number;
+  /** False if files could not be read: frames that are not found may exist and are not declared lost. Default true. */
+  readonly isComplete?: boolean;
+  /** The block with the lowest sequence numbers that overlaps the range. */
+  find(range: Range): B | undefined;
+}
+
+/** An index in memory. Blocks may overlap; one that is contained in another is left out. */
+export class BlockList<B extends BlockSpan> implements BlockIndex<B> {
+  /** Sorted by both start and end. */
+  readonly #blocks: B[] = [];
+  #recordedThrough: number;
+
+  /**
+   * @param blocks in any order
+   * @param options.recordedThrough default: the highest sequence number of a block
+   */
+  constructor(blocks: Iterable<B> = [], { recordedThrough = 0 }: { recordedThrough?: number } = {}) {
+    this.#recordedThrough = recordedThrough;
+    const sorted = [...blocks].sort((a, b) => a.baseSeq - b.baseSeq || b.frameCount - a.frameCount);
+    for (const block of sorted) this.add(block);
+  }
+
+  get oldestSeq(): number | undefined {
+    return this.#blocks[0]?.baseSeq;
+  }
+
+  get recordedThrough(): number {
+    return this.#recordedThrough;
+  }
+
+  /**
+   * Adds the newest block, which replaces a block with the same start if it is longer.
+   *
+   * @throws {RangeError} it begins before the last added block
+   */
+  add(block: B): void {
+    const last = this.#blocks.at(-1);
+    if (last && block.baseSeq < last.baseSeq) {
+      throw new RangeError(`block ${block.baseSeq} added after block ${last.baseSeq}`);
+    }
+    this.recordThrough(endOf(block) - 1);
+    if (last && endOf(block) <= endOf(last)) return;
+    if (last?.baseSeq === block.baseSeq) this.#blocks.pop();
+    this.#blocks.push(block);
+  }
+
+  /** Declares that no blocks up to this sequence number will follow. */
+  recordThrough(seq: number): void {
+    this.#recordedThrough = Math.max(this.#recordedThrough, seq);
+  }
+
+  find({ start, end }: Range): B | undefined {
+    let [low, high] = [0, this.#blocks.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const block = this.#blocks[middle];
+      if (block && endOf(block) <= start) low = middle + 1;
+      else high = middle;
+    }
+    const block = this.#blocks[low];
+    return block && block.baseSeq < end ? block : undefined;
+  }
+}
+
+function endOf({ baseSeq, frameCount }: BlockSpan): number {
+  return baseSeq + frameCount;
 }

@@ -1,11 +1,17 @@
 import { type Clock, errorText, type Logger, type Range } from "../../base/mod.ts";
 import { formatTimeUs } from "../../frame/mod.ts";
-import { BoatConnection, type BoatPorts, type ConnectionTarget, type Parting, type Welcome } from "./connection.ts";
+import {
+  BoatConnection,
+  type BoatPorts,
+  type CloseMode,
+  type ConnectionTarget,
+  type HandshakeResult,
+} from "./connection.ts";
 import { LinkSecurity, type LinkTlsPaths } from "./security.ts";
 import type { LinkHealth, ReplicationStatus } from "./status.ts";
 import { MissingNumbers, NEVER_USED } from "./missing.ts";
 import { FormerEpochs } from "./former.ts";
-import { heldBy } from "./proof.ts";
+import { heldSeqs } from "./proof.ts";
 import { loadGrpc, RpcError } from "../grpc/grpc.ts";
 import {
   DISCONNECTED,
@@ -17,56 +23,56 @@ import {
   stepLink,
 } from "./link_state.ts";
 
-/** The run of numbers that a boat counts in. */
+/** The epoch of the boat. */
 export interface LinkNumbers {
-  /** 16 bytes that name it. */
+  /** 16 bytes that identify it. */
   readonly epoch: Uint8Array<ArrayBuffer>;
-  /** Numbers of this epoch that the last start has skipped. */
+  /** Sequence numbers that the last start skipped. */
   readonly skipped: Range | undefined;
-  /** Begins another run at 1, because somebody has seen higher numbers of this one. */
+  /** Starts a new epoch at sequence number 1, because the cloud has higher sequence numbers of this one. */
   renew(why: string): void;
 }
 
-/** How a boat is linked to its cloud. */
+/** Options of {@linkcode BoatLink}. */
 export interface BoatLinkOptions extends BoatPorts, ConnectionTarget {
-  /** Certificates; left out: none, which only this machine's own cloud takes. */
+  /** Certificates; absent: none, for a cloud on this machine only. */
   tls?: LinkTlsPaths | undefined;
   numbers: LinkNumbers;
-  /** May change while running. */
+  /** Read at each step; may change. */
   limits: () => Readonly<LinkLimits>;
   clock: Clock;
   log: Logger;
-  /** From 0 up to but without 1; default the machine's. */
+  /** Random number from 0 (inclusive) to 1 (exclusive); default `Math.random`. */
   random?: () => number;
-  /** How often it is looked whether certificates have changed, milliseconds; default 10 s. */
-  lookEveryMs?: number;
-  /** How often the boat says how far it is, milliseconds; default 5 s. */
+  /** Interval of checking the certificate files, milliseconds; default 10 s. */
+  certificateCheckMs?: number;
+  /** Interval of the boat's statuses, milliseconds; default 5 s. */
   statusEveryMs?: number;
-  /** Deadlines are looked at again after so long at the latest, milliseconds; default 1 s. */
-  tickEveryMs?: number;
+  /** Maximum time between checks of deadlines, milliseconds; default 1 s. */
+  tickMs?: number;
 }
 
-const LOOK_EVERY_MS = 10_000;
-/** Clocks of timers stand still while a machine sleeps. */
-const TICK_EVERY_MS = 1000;
+const CERTIFICATE_CHECK_MS = 10_000;
+/** Timers stand still while the machine sleeps, so deadlines are checked in between. */
+const TICK_MS = 1000;
 
-/** A first try that takes no longer than this is no reason for an alert, milliseconds. */
+/** Time of a first attempt before health is degraded, milliseconds. */
 const FIRST_TRY_MS = 5000;
 
-/** What is known of the cloud, in this run of numbers. */
-interface Known {
+/** State of the cloud, for the current epoch. */
+interface CloudState {
   cursor: number;
-  /** Null: the cloud has not said. */
+  /** Null: not reported. */
   durable: number | null;
   holes: readonly Range[];
   backfillFrames: number;
-  /** Last number that was sent live, or was not to be. */
+  /** Last sequence number sent live; before the first one, the number before it. */
   sentThrough: number;
 }
 
 /**
- * A boat's link to its cloud: shakes hands, sends frames live and blocks for what is missing, and comes back whatever
- * happens. What it does when is {@linkcode stepLink}'s to say.
+ * Link of a boat to its cloud: sends live frames, and blocks for missing frames, and reconnects after any failure.
+ * The state machine is {@linkcode stepLink}.
  */
 export class BoatLink {
   readonly #options: BoatLinkOptions;
@@ -75,67 +81,70 @@ export class BoatLink {
   #connection: BoatConnection | undefined;
   #missing: MissingNumbers;
   readonly #former = new FormerEpochs();
-  #known: Known;
+  #cloud: CloudState;
   readonly #closing = new Set<Promise<void>>();
   readonly #counters = { liveFrames: 0, blocks: 0, blockBytes: 0, connects: 0, lagReconnects: 0 };
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #looking: ReturnType<typeof setInterval> | undefined;
+  #checking: ReturnType<typeof setInterval> | undefined;
   #lastAckUs: number | undefined;
-  /** Why the link is down, or was when it was last; told once. */
+  /** Reason of the last disconnection, logged once. */
   #reason: string | undefined;
   #nextTryUs = 0;
-  /** Epochs begun without a handshake that was accepted since. */
+  /** Number of epochs started since the last accepted handshake. */
   #renewals = 0;
-  /** What the cloud has of this run can come from here up to this number; higher ones are somebody else's. */
+  /** Highest sequence number that the cloud can have from this boat; higher ones are from another machine. */
   #ownThrough: number;
 
   constructor(options: BoatLinkOptions) {
     this.#options = options;
     this.#security = new LinkSecurity(options.tls, options);
     this.#missing = new MissingNumbers();
-    this.#known = this.#newRun();
+    this.#cloud = this.#newEpochState();
     this.#ownThrough = options.source.head;
   }
 
-  /** Loads what connections need. That holds everything else up for a tenth of a second: to be done before frames come. */
+  /** Loads the gRPC library. This blocks the event loop for a tenth of a second: call it before frames arrive. */
   static async prepare(): Promise<void> {
     await loadGrpc();
   }
 
-  /** Connects, and keeps connected from now on. */
+  /** Connects, and stays connected from now on. */
   start(): void {
-    if (this.#looking === undefined) this.#ownThrough = this.#options.source.head;
-    this.#looking ??= setInterval(() => void this.#look(), this.#options.lookEveryMs ?? LOOK_EVERY_MS);
-    this.#on({ kind: "start" });
+    if (this.#checking === undefined) this.#ownThrough = this.#options.source.head;
+    this.#checking ??= setInterval(
+      () => void this.#checkCertificates(),
+      this.#options.certificateCheckMs ?? CERTIFICATE_CHECK_MS,
+    );
+    this.#step({ kind: "start" });
   }
 
-  /** Sends the frames that are there now, and ends streams in good order. Resolves within little more than a second. */
+  /** Sends present frames and ends the streams regularly. Resolves within little more than a second. */
   async stop(): Promise<void> {
-    clearInterval(this.#looking);
-    this.#looking = undefined;
-    this.#on({ kind: "stop" }, "finish");
+    clearInterval(this.#checking);
+    this.#checking = undefined;
+    this.#step({ kind: "stop" }, "finish");
     clearTimeout(this.#timer);
     await Promise.all(this.#closing);
   }
 
   /**
-   * Numbers begin again in another run: the cloud gets to know at once.
+   * Reconnects, because a new epoch has started.
    *
-   * @param formerHead the last number of the run that has ended
+   * @param formerHead last sequence number of the previous epoch
    */
   newEpoch(formerHead: number): void {
-    this.#tellLeft(formerHead);
+    this.#logUnsent(formerHead);
     this.#missing = new MissingNumbers();
-    this.#known = this.#newRun();
+    this.#cloud = this.#newEpochState();
     this.#ownThrough = this.#options.source.head;
     this.#reconnect();
   }
 
-  /** How it does. */
+  /** Current status. */
   status(): ReplicationStatus {
     const { phase } = this.#state;
     const { instanceId, source } = this.#options;
-    const { cursor, durable, holes, backfillFrames, sentThrough } = this.#known;
+    const { cursor, durable, holes, backfillFrames, sentThrough } = this.#cloud;
     const { liveFrames, blocks, blockBytes, connects, lagReconnects } = this.#counters;
     const isConnected = phase.kind === "connected";
     return {
@@ -161,32 +170,32 @@ export class BoatLink {
     };
   }
 
-  /** Frames that the cloud will never get. */
+  /** Number of frames that the cloud will never receive. */
   get lostFrames(): number {
     return this.#missing.lostFrames;
   }
 
-  /** When the cloud acknowledged last, microseconds since 1970. */
+  /** Time of the last acknowledgement, microseconds since 1970. */
   get lastAckUs(): number | undefined {
     return this.#lastAckUs;
   }
 
-  /** Our certificate: when it ends, and how it does. */
+  /** End and health of the boat's certificate. */
   get certificate(): Pick<LinkSecurity, "endMs" | "health"> {
     return this.#security;
   }
 
-  /** Degraded while there is no connection, or certificates cannot be used; a first try gets its time. */
+  /** Degraded without a connection (after a grace period at first) or with invalid certificate files. */
   health(): LinkHealth {
     const { phase } = this.#state;
     const { fault } = this.#security;
     const why = this.#reason === undefined ? "" : `: ${this.#reason}`;
     switch (phase.kind) {
       case "connected":
-        if (fault !== undefined) return { status: "degraded", message: `${fault}; the old ones stay` };
+        if (fault !== undefined) return { status: "degraded", message: `${fault}; the previous ones stay in use` };
         return healthOf(this.#former.refused);
       case "reconnecting":
-        return { status: "degraded", message: `disconnected${why}; next try ${formatTimeUs(this.#nextTryUs)}` };
+        return { status: "degraded", message: `disconnected${why}; next attempt ${formatTimeUs(this.#nextTryUs)}` };
       case "handshaking": {
         const sinceMs = this.#options.clock.monoMs() - phase.sinceMs;
         const isFirst = this.#reason === undefined && fault === undefined && this.#counters.connects === 0;
@@ -198,35 +207,37 @@ export class BoatLink {
     }
   }
 
-  /** Without a journal that knows former epochs, frames of one that has ended are not sent any more. */
-  #tellLeft(head: number): void {
+  /**
+   * Logs frames that stay on the boat: without support of the journal, frames of an earlier epoch are no longer sent.
+   */
+  #logUnsent(head: number): void {
     const { log, target, archive } = this.#options;
     if (archive?.former) return;
     const { cloud_durable_seq: acknowledged, backfill_remaining_seqs: missing } = this.status();
     if ((acknowledged ?? 0) >= head) return;
-    const figures = { head, acknowledged: acknowledged ?? undefined, sentThrough: this.#known.sentThrough, missing };
-    log.warn("numbers begin again: what the cloud lacks of the former ones stays on this boat", { target, ...figures });
+    const figures = { head, acknowledged: acknowledged ?? undefined, sentThrough: this.#cloud.sentThrough, missing };
+    log.warn("unsent frames of the previous epoch stay on this boat", { target, ...figures });
   }
 
-  #newRun(): Known {
+  #newEpochState(): CloudState {
     const { skipped } = this.#options.numbers;
-    if (skipped) this.#missing.note([{ ...skipped, reason: NEVER_USED }]);
+    if (skipped) this.#missing.add([{ ...skipped, reason: NEVER_USED }]);
     return { cursor: 0, durable: null, holes: [], backfillFrames: 0, sentThrough: this.#options.source.head };
   }
 
-  /** @param parting how a connection ends that this puts an end to */
-  #on(event: LinkEvent, parting: Parting = "cut"): void {
+  /** @param mode how to close a connection that this event ends */
+  #step(event: LinkEvent, mode: CloseMode = "cut"): void {
     const { clock, limits, random = Math.random } = this.#options;
     const before = this.#state;
     const { state, effects } = stepLink(before, event, { nowMs: clock.monoMs(), random: random(), limits: limits() });
     this.#state = state;
     if (state.lagReconnectedMs !== before.lagReconnectedMs) this.#counters.lagReconnects++;
-    if (state.phase.kind === "reconnecting" && before.phase.kind !== "reconnecting") this.#tellLost(state.phase);
-    for (const effect of effects) this.#do(effect, parting);
-    this.#arm();
+    if (state.phase.kind === "reconnecting" && before.phase.kind !== "reconnecting") this.#logDisconnected(state.phase);
+    for (const effect of effects) this.#execute(effect, mode);
+    this.#setTimer();
   }
 
-  #do(effect: LinkEffect, parting: Parting): void {
+  #execute(effect: LinkEffect, mode: CloseMode): void {
     switch (effect.kind) {
       case "connect":
         return void this.#connect();
@@ -237,49 +248,49 @@ export class BoatLink {
       case "finish_backfill":
         return this.#connection?.finishBackfill();
       case "close":
-        return this.#close(parting);
+        return this.#close(mode);
     }
   }
 
-  #close(parting: Parting): void {
+  #close(mode: CloseMode): void {
     const connection = this.#connection;
     if (!connection) return;
-    this.#keepHoles(connection);
+    this.#keepBackfill(connection);
     if (connection.fromSeq > 0) this.#ownThrough = this.#options.source.head;
     this.#connection = undefined;
-    const closing = connection.close(parting).finally(() => this.#closing.delete(closing));
+    const closing = connection.close(mode).finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
   }
 
-  /** What the backfill of a connection that goes misses. */
-  #keepHoles({ backfill }: BoatConnection): void {
-    if (backfill) this.#known = { ...this.#known, holes: backfill.holes, backfillFrames: backfill.missingFrames };
+  /** Keeps the progress of the backfill of a closing connection. */
+  #keepBackfill({ backfill }: BoatConnection): void {
+    if (backfill) this.#cloud = { ...this.#cloud, holes: backfill.holes, backfillFrames: backfill.missingFrames };
   }
 
-  /** Looks at the deadline when it is there. */
-  #arm(): void {
+  /** Sets the timer for the next deadline. */
+  #setTimer(): void {
     const deadlineMs = linkDeadlineMs(this.#state);
     if (deadlineMs === undefined || this.#timer !== undefined) return;
     const waitMs = Math.max(1, deadlineMs - this.#options.clock.monoMs());
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#on({ kind: "tick" });
-    }, Math.min(waitMs, this.#options.tickEveryMs ?? TICK_EVERY_MS));
+      this.#step({ kind: "tick" });
+    }, Math.min(waitMs, this.#options.tickMs ?? TICK_MS));
   }
 
   async #connect(): Promise<void> {
     const connection = this.#connection = this.#newConnection();
     try {
-      const welcome = await connection.open(await this.#security.read());
-      if (connection === this.#connection) this.#welcomed(connection, welcome);
+      const result = await connection.open(await this.#security.read());
+      if (connection === this.#connection) this.#accepted(connection, result);
     } catch (error) {
-      if (connection === this.#connection && this.#isToRenew(error)) this.#options.numbers.renew(error.message);
+      if (connection === this.#connection && this.#mustRenew(error)) this.#options.numbers.renew(error.message);
       else this.#failed(connection, error);
     }
   }
 
-  /** The cloud has other frames under these numbers, of a machine that is gone. */
-  #isToRenew(error: unknown): error is RpcError {
+  /** The cloud has frames of another machine, which is disconnected, under these sequence numbers. */
+  #mustRenew(error: unknown): error is RpcError {
     if (!(error instanceof RpcError) || error.code !== "ALREADY_EXISTS" || this.#renewals > 0) return false;
     this.#renewals++;
     return true;
@@ -287,7 +298,7 @@ export class BoatLink {
 
   #newConnection(): BoatConnection {
     const { numbers, source } = this.#options;
-    const ours = (work: () => void) => {
+    const ifCurrent = (work: () => void) => {
       if (connection === this.#connection) work();
     };
     const connection = new BoatConnection({
@@ -296,87 +307,89 @@ export class BoatLink {
       missing: this.#missing,
       former: this.#former,
       events: {
-        heard: () => ours(() => this.#on({ kind: "heard" })),
-        holds: ({ cursor, durable }) =>
-          ours(() => {
-            this.#known.cursor = Math.max(this.#known.cursor, cursor);
-            this.#known.durable = durable === null ? null : Math.max(this.#known.durable ?? 0, durable);
+        received: () => ifCurrent(() => this.#step({ kind: "received" })),
+        progressed: ({ cursor, durable }) =>
+          ifCurrent(() => {
+            this.#cloud.cursor = Math.max(this.#cloud.cursor, cursor);
+            this.#cloud.durable = durable === null ? null : Math.max(this.#cloud.durable ?? 0, durable);
           }),
-        acknowledged: () => ours(() => this.#lastAckUs = this.#options.clock.wallUs()),
+        acknowledged: () => ifCurrent(() => this.#lastAckUs = this.#options.clock.wallUs()),
         sent: (frames, cursor) =>
-          ours(() => {
+          ifCurrent(() => {
             this.#counters.liveFrames += frames;
-            this.#known.sentThrough = cursor;
-            this.#on({ kind: "sent", frames, headSeq: source.head, cursor }, "end");
+            this.#cloud.sentThrough = cursor;
+            this.#step({ kind: "sent", frames, headSeq: source.head, cursor }, "end");
           }),
         blockSent: (bytes) => {
           this.#counters.blocks++;
           this.#counters.blockBytes += bytes;
         },
-        toBackfill: (frames) => ours(() => this.#on({ kind: "missing", frames })),
+        backfillRemaining: (frames) => ifCurrent(() => this.#step({ kind: "missing", frames })),
         failed: (error) => this.#failed(connection, error),
       },
     });
     return connection;
   }
 
-  #welcomed(connection: BoatConnection, { response, isPeer, missingFrames }: Welcome): void {
+  #accepted(connection: BoatConnection, { response, isPeer, missingFrames }: HandshakeResult): void {
     const { numbers, log, target } = this.#options;
     const { cursor, features } = response;
-    const highest = heldBy(response, this.#missing.all).last ?? 0;
-    // A peer counts in one run for ever, whatever the boat says; a cloud that knows digests has judged.
+    const highest = heldSeqs(response, this.#missing.all).last ?? 0;
+    // Other software knows one epoch only; a cloud with digests has checked them.
     if (!isPeer && !features.includes("digest") && highest > this.#ownThrough) {
-      if (this.#renewals > 0) throw new Error(`the cloud has ${highest} in a run of numbers that was just begun`);
+      if (this.#renewals > 0) {
+        throw new Error(`the cloud has sequence number ${highest} of an epoch that has just started`);
+      }
       this.#renewals++;
       numbers.renew(this.#whyRenewed(highest));
       return;
     }
     this.#renewals = 0;
     this.#counters.connects++;
-    this.#known = { ...this.#known, holes: [], backfillFrames: 0, sentThrough: connection.fromSeq - 1 };
+    this.#cloud = { ...this.#cloud, holes: [], backfillFrames: 0, sentThrough: connection.fromSeq - 1 };
     log.info("replication connected", { target, cursor, missing: missingFrames, features: features.join(" ") });
-    this.#on({ kind: "welcomed", missingFrames, speaksWhenQuiet: features.includes("quiet-status") });
+    this.#step({ kind: "accepted", missingFrames, hasQuietStatus: features.includes("quiet-status") });
   }
 
-  /** An old image of this boat was restored, or another machine has its identity. */
+  /** Log text: an old image of this boat was restored, or another machine has its identity. */
   #whyRenewed(highest: number): string {
     const unsent = this.#options.source.head - this.#ownThrough;
-    const kept = unsent === 0 ? "" : `; the ${unsent} frames since then stay on the boat alone`;
-    return `the cloud has ${highest} of this run, and from here it can have ${this.#ownThrough}${kept}`;
+    const kept = unsent === 0 ? "" : `; ${unsent} later frames stay on this boat`;
+    return `the cloud has sequence number ${highest} of this epoch, this boat has sent up to ${this.#ownThrough}${kept}`;
   }
 
   #failed(connection: BoatConnection, error: unknown): void {
     if (connection !== this.#connection) return;
     const reason = error instanceof RpcError ? `${error.code}: ${error.message}` : errorText(error);
-    this.#on({ kind: "lost", reason });
+    this.#step({ kind: "lost", reason });
   }
 
-  #tellLost({ atMs, reason }: { atMs: number; reason: string }): void {
+  #logDisconnected({ atMs, reason }: { atMs: number; reason: string }): void {
     const { clock, log, target } = this.#options;
     this.#nextTryUs = clock.wallUs() + Math.round((atMs - clock.monoMs()) * 1000);
-    const isNews = reason !== this.#reason || this.#state.failures <= 1;
+    const isNew = reason !== this.#reason || this.#state.failures <= 1;
     this.#reason = reason;
-    if (isNews) log.warn("replication disconnected", { target, reason });
+    if (isNew) log.warn("replication disconnected", { target, reason });
   }
 
-  /** Looks whether there are other certificates. */
-  async #look(): Promise<void> {
-    if (!await this.#security.check() || this.#looking === undefined) return;
+  /** Checks the certificate files, and reconnects with new ones. */
+  async #checkCertificates(): Promise<void> {
+    if (!await this.#security.check() || this.#checking === undefined) return;
     this.#options.log.info("replication certificates replaced");
     this.#reconnect();
   }
 
-  /** Ends the connection in good order, and makes another one at once. */
+  /** Closes the connection regularly, and opens another one immediately. */
   #reconnect(): void {
-    if (this.#looking === undefined) return;
-    this.#on({ kind: "stop" }, "end");
-    this.#on({ kind: "start" });
+    if (this.#checking === undefined) return;
+    this.#step({ kind: "stop" }, "end");
+    this.#step({ kind: "start" });
   }
 }
 
-/** What the cloud takes none of stays on this boat, and somebody has to know. */
+/** Degraded while the cloud refuses frames, which then stay on this boat. */
 function healthOf(refused: FormerEpochs["refused"]): LinkHealth {
   if (!refused) return { status: "ok" };
   const { frames, reason } = refused;
-  return { status: "degraded", message: `the cloud takes none of ${frames} frames of former epochs: ${reason}` };
+  return { status: "degraded", message: `the cloud refuses ${frames} frames of former epochs: ${reason}` };
 }

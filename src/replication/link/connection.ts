@@ -4,7 +4,7 @@ import type { FrameSource } from "../../stream/mod.ts";
 import { LOST_UNRECORDED } from "./backfill_plan.ts";
 import { type ArchivePort, BoatArchive } from "./archive.ts";
 import type { FormerEpochs } from "./former.ts";
-import { heldBy, newestProof, toProve } from "./proof.ts";
+import { heldSeqs, newestDigest, unprovenSeqs } from "./proof.ts";
 import { BackfillSender } from "./backfill.ts";
 import { LiveSender } from "./live.ts";
 import type { MissingNumbers } from "./missing.ts";
@@ -13,33 +13,33 @@ import { SERVICE_NAMES } from "../grpc/grpc.ts";
 import { type Feature, FEATURES, type HandshakeResponse, type LiveFrame } from "../wire/messages.ts";
 import { CATCH_UP_FRAMES, type LiveRate } from "./pacer.ts";
 
-/** What of the boat is replicated. */
+/** The parts of the boat that are replicated. */
 export interface BoatPorts {
   source: FrameSource;
-  /** Blocks for what the cloud misses; left out: nothing is recorded, and what it misses is lost. */
+  /** Blocks for backfill; without recording undefined: frames missing on the cloud are then lost. */
   archive?: ArchivePort | undefined;
-  /** Frames with number 0 that introduce each device with a NAME. */
+  /** Frames with sequence number 0 that introduce each device with a NAME. */
   devices: () => readonly LiveFrame[];
-  /** Bytes that the journal takes. */
+  /** Size of the journal, bytes. */
   journalBytes: () => number;
   /** Names of the buses by index, at most 4. */
   busNames: readonly string[];
 }
 
-/** Where a connection goes. */
+/** The cloud, and the identity of the boat. */
 export interface ConnectionTarget {
   /** `host:port` of the cloud. */
   target: string;
   instanceId: string;
 }
 
-/** What a connection is made with. */
+/** Options of {@linkcode BoatConnection}. */
 export interface ConnectionOptions extends BoatPorts, ConnectionTarget {
-  /** 16 bytes that name the run of numbers, for as long as the connection lasts. */
+  /** 16 bytes that identify the epoch; constant for the connection. */
   epoch: Uint8Array<ArrayBuffer>;
-  /** What is known to be missing; what is found is noted here. */
+  /** Missing sequence numbers; the connection adds further ones. */
   missing: MissingNumbers;
-  /** The epochs before this one. */
+  /** The earlier epochs. */
   former: FormerEpochs;
   statusEveryMs?: number | undefined;
   clock: Clock;
@@ -47,19 +47,19 @@ export interface ConnectionOptions extends BoatPorts, ConnectionTarget {
   events: ConnectionEvents;
 }
 
-/** What a connection tells. */
+/** Events of a connection. */
 export interface ConnectionEvents {
-  /** Anything came from the cloud. */
-  heard(): void;
-  /** The cloud holds everything up to `cursor`, and on disk up to `durable`; null: it does not say what is on disk. */
-  holds(progress: { cursor: number; durable: number | null }): void;
-  /** The cloud has acknowledged live frames. */
+  /** A message of the cloud arrived. */
+  received(): void;
+  /** The cloud progressed all frames up to `cursor`, and up to `durable` on disk; null: not reported. */
+  progressed(progress: { cursor: number; durable: number | null }): void;
+  /** The cloud acknowledged live frames. */
   acknowledged(): void;
   sent(frames: number, cursor: number): void;
-  /** A block is out. */
+  /** A block was sent. */
   blockSent(bytes: number): void;
-  /** So many frames are still to be sent as blocks; 0: all that there are were sent, and the rest is told. */
-  toBackfill(frames: number): void;
+  /** Number of frames still to be sent as blocks; 0: all are sent or declared missing. */
+  backfillRemaining(frames: number): void;
   /** A stream has failed. */
   failed(error: unknown): void;
 }
@@ -67,45 +67,45 @@ export interface ConnectionEvents {
 /**
  * How a connection ends.
  *
- * - `finish`: frames that are there now go out before it ends in good order
- * - `end`: streams end in good order
- * - `cut`: at once
+ * - `finish`: sends present frames, then ends the streams regularly
+ * - `end`: ends the streams regularly
+ * - `cut`: closes immediately
  */
-export type Parting = "finish" | "end" | "cut";
+export type CloseMode = "finish" | "end" | "cut";
 
-/** What a handshake came to. */
-export interface Welcome {
+/** Result of the handshake. */
+export interface HandshakeResult {
   response: HandshakeResponse;
-  /** A peer knows nothing of epochs. */
+  /** True if the cloud has other software with the same protocol, which does not know epochs. */
   isPeer: boolean;
   /** Frames to be sent as blocks. */
   missingFrames: number;
 }
 
-/** What the cloud has answered. */
-type Answer = Pick<Welcome, "response" | "isPeer">;
+/** Answer of the cloud. */
+type Answer = Pick<HandshakeResult, "response" | "isPeer">;
 
-/** Longest wait for the answer to a handshake. */
+/** Maximum time until the answer to a handshake, milliseconds. */
 const HANDSHAKE_TIMEOUT_MS = 20_000;
-/** Longest wait for streams to end in good order, and for what is still to go out before. */
+/** Maximum time to send remaining frames and end the streams, milliseconds. */
 const GRACE_MS = 1000;
-/** What peers' clouds take; they do not tell. */
+/** Rate limit of clouds with other software, which do not report it. */
 const PEER_RATE: LiveRate = { rateLimit: 2000, rateBurst: 500 };
 
-/** One connection to the cloud: a handshake, a live stream, perhaps blocks. Made anew for each try. */
+/** One connection to the cloud: a handshake, a live stream, and a backfill if frames are missing. One per attempt. */
 export class BoatConnection {
   readonly #options: ConnectionOptions;
   readonly #abort = new AbortController();
   #client: ReplicationClient | undefined;
-  #welcome: Welcome | undefined;
+  #result: HandshakeResult | undefined;
   #fromSeq = 0;
-  /** Holes that were looked for, so that none is looked for twice. */
+  /** Holes already searched for in the journal. */
   #holes = new Ranges();
-  /** Digests of what the cloud has of former epochs, by epoch: each handshake tells them. */
-  #proofs: ReadonlyMap<string, WindowDigest> = new Map();
+  /** Digests of the frames that the cloud progressed of earlier epochs, by epoch in hex; part of each handshake. */
+  #digests: ReadonlyMap<string, WindowDigest> = new Map();
   #live: LiveSender | undefined;
   #backfill: BackfillSender | undefined;
-  /** Sends blocks of a former epoch, when those of the current one are out. */
+  /** Sends blocks of an earlier epoch, after those of the current one. */
   #formerBackfill: BackfillSender | undefined;
   readonly #running: Promise<void>[] = [];
 
@@ -113,38 +113,38 @@ export class BoatConnection {
     this.#options = options;
   }
 
-  /** What the backfill misses. */
+  /** Progress of the backfill. */
   get backfill(): Pick<BackfillSender, "holes" | "missingFrames"> | undefined {
     return this.#backfill;
   }
 
-  /** Number of the first live frame; known after the handshake. */
+  /** Sequence number of the first live frame; 0 before the handshake. */
   get fromSeq(): number {
     return this.#fromSeq;
   }
 
   /**
-   * Connects, and introduces the boat.
+   * Connects and performs the handshake.
    *
    * @throws {RpcError} no connection, no answer, or refused
    */
-  async open(security: ClientSecurity): Promise<Welcome> {
+  async open(security: ClientSecurity): Promise<HandshakeResult> {
     const { target, instanceId, source, missing, former } = this.#options;
     const client = await ReplicationClient.create({ target, instanceId, security });
     if (this.#abort.signal.aborted) client.close();
     this.#client = client;
-    const { response, isPeer } = await this.#introduce(client);
+    const { response, isPeer } = await this.#handshake(client);
     const { liveStartFrom } = response;
     const next = source.head + 1;
-    // What is kept no longer can only be told, and a peer may ask for it.
+    // A cloud may request frames that are no longer stored.
     const wanted = liveStartFrom < 1 || liveStartFrom > next ? next : liveStartFrom;
     this.#fromSeq = Math.min(next, Math.max(wanted, source.oldestSeq));
     this.#holes = new Ranges(response.holes).subtract(missing.all);
     this.#holes.remove(this.#fromSeq, Number.MAX_SAFE_INTEGER);
-    return this.#welcome = { response, isPeer, missingFrames: this.#holes.count + former.wantedFrames };
+    return this.#result = { response, isPeer, missingFrames: this.#holes.count + former.wantedFrames };
   }
 
-  /** Begins to send frames as they come. */
+  /** Starts the live stream. */
   startLive(): void {
     const { client, response, isPeer } = this.#opened();
     const { source, devices, clock, events, missing, statusEveryMs } = this.#options;
@@ -162,13 +162,13 @@ export class BoatConnection {
       clock,
       events: {
         acknowledged: ({ ackSeq }) => {
-          events.heard();
-          events.holds({ cursor: ackSeq, durable: isPeer ? null : ackSeq });
+          events.received();
+          events.progressed({ cursor: ackSeq, durable: isPeer ? null : ackSeq });
           events.acknowledged();
         },
         sent: events.sent,
-        missing: ({ start, end }) => void missing.note([{ start, end, reason: LOST_UNRECORDED }]),
-        // The next handshake makes them holes; a peer's would only ask for them again.
+        missing: ({ start, end }) => void missing.add([{ start, end, reason: LOST_UNRECORDED }]),
+        // The next handshake makes them holes. A cloud with other software would only request them again.
         unread: ({ start, end }) => {
           if (!isPeer) events.failed(new Error(`frames ${start} to ${end - 1} cannot be read`));
         },
@@ -177,19 +177,19 @@ export class BoatConnection {
     this.#run(() => live.run());
   }
 
-  /** Begins to send blocks for what is missing. */
+  /** Starts the backfill. */
   startBackfill(): void {
     const { events } = this.#options;
     const { isPeer } = this.#opened();
     const backfill = this.#backfill = this.#newBackfill((continuousThrough, missingFrames) => {
-      events.holds({ cursor: continuousThrough, durable: isPeer ? null : 0 });
-      if (missingFrames > 0) events.toBackfill(missingFrames);
+      events.progressed({ cursor: continuousThrough, durable: isPeer ? null : 0 });
+      if (missingFrames > 0) events.backfillRemaining(missingFrames);
     });
     this.#run(async () => {
       await this.#fill(backfill);
       await backfill.end();
       await this.#fillFormer();
-      events.toBackfill(0);
+      events.backfillRemaining(0);
     });
   }
 
@@ -207,7 +207,7 @@ export class BoatConnection {
       ...(epoch && { epoch }),
       events: {
         answered: ({ continuousThrough }, missingFrames) => {
-          events.heard();
+          events.received();
           answered(continuousThrough, missingFrames);
         },
         sent: events.blockSent,
@@ -215,20 +215,20 @@ export class BoatConnection {
     });
   }
 
-  /** Ends the stream of blocks in good order. */
+  /** Ends the backfill stream regularly. */
   finishBackfill(): void {
     const backfill = this.#backfill;
     if (backfill) this.#run(() => backfill.end());
   }
 
-  /** Ends everything. Resolves within little more than a second; what is not out by then is given up. */
-  async close(parting: Parting): Promise<void> {
-    if (parting === "finish") this.#live?.finish();
+  /** Closes the connection. Resolves within little more than a second; frames that are not sent by then stay unsent. */
+  async close(mode: CloseMode): Promise<void> {
+    if (mode === "finish") this.#live?.finish();
     else this.#live?.stop();
     const closed = new Error("the connection is closed");
     this.#backfill?.stop(closed);
     this.#formerBackfill?.stop(closed);
-    if (parting !== "cut") {
+    if (mode !== "cut") {
       void this.#backfill?.end();
       void this.#formerBackfill?.end();
       const grace = Promise.withResolvers<void>();
@@ -245,25 +245,25 @@ export class BoatConnection {
     this.#running.push(work().catch((error: unknown) => this.#options.events.failed(error)));
   }
 
-  /** Sends what is missing, and tells what is not to be had, until the cloud asks for nothing more that is here. */
+  /** Sends missing frames and declares lost ones until the cloud requests no more that the boat has. */
   async #fill(backfill: BackfillSender): Promise<void> {
     const { archive: journal, epoch, missing, source } = this.#options;
     let holes = this.#holes;
     while (holes.count > 0) {
       using archive = await BoatArchive.open({ journal, epoch, head: source.head, holes });
-      const isNews = missing.note(await backfill.run(holes, archive));
-      if (backfill.putOff.count > 0) {
+      const isNew = missing.add(await backfill.run(holes, archive));
+      if (backfill.deferred.count > 0) {
         await backfill.rest();
-        holes = backfill.putOff;
-      } else holes = isNews ? await this.#tellMissing() : new Ranges();
+        holes = backfill.deferred;
+      } else holes = isNew ? await this.#declareMissing() : new Ranges();
     }
   }
 
-  /** Sends what is missing of former epochs, one after the other, each on a stream of its own. */
+  /** Sends the missing frames of earlier epochs in turn, each epoch on its own stream. */
   async #fillFormer(): Promise<void> {
     const { archive, former } = this.#options;
-    let isNews = false;
-    for (const { epoch, head, oldest, holes } of former.wanted()) {
+    let isNew = false;
+    for (const { epoch, head, oldest, holes } of former.incomplete()) {
       if (!archive) return;
       const backfill = this.#formerBackfill = this.#newBackfill(() => {}, epoch);
       using blocks = await BoatArchive.open({
@@ -274,47 +274,50 @@ export class BoatConnection {
       });
       const lost = await backfill.run(holes, blocks);
       await backfill.end();
-      if (former.sent(epoch, { holes: backfill.holes, lost })) isNews = true;
+      if (former.applyBackfill(epoch, { holes: backfill.holes, lost })) isNew = true;
     }
-    if (isNews) await this.#shakeHands(this.#opened().client);
+    if (isNew) await this.#callHandshake(this.#opened().client);
   }
 
-  /** Gives the holes that are new. */
-  async #tellMissing(): Promise<Ranges> {
+  /** Declares missing frames in another handshake. @returns new holes */
+  async #declareMissing(): Promise<Ranges> {
     const { client, response } = this.#opened();
     if (!response.features.includes("void")) return new Ranges();
-    const { response: answer } = await this.#shakeHands(client);
+    const { response: answer } = await this.#callHandshake(client);
     const found = new Ranges(answer.holes).subtract(this.#options.missing.all).subtract(this.#holes);
     found.remove(this.#fromSeq, Number.MAX_SAFE_INTEGER);
     this.#holes = this.#holes.union(found);
     return found;
   }
 
-  /** Shakes hands, once more where the cloud has part of a window: it has to see that its frames are this boat's. */
-  async #introduce(client: ReplicationClient): Promise<Answer> {
+  /**
+   * Performs the handshake, and a second one if the cloud needs digests to check that its frames are those of this
+   * boat.
+   */
+  async #handshake(client: ReplicationClient): Promise<Answer> {
     const { archive, epoch, former, missing, source } = this.#options;
-    if (archive) await former.look(archive);
+    if (archive) await former.refresh(archive);
     const sent = archive?.digests ?? [];
-    const answer = await this.#shakeHands(client, { digests: sent });
+    const answer = await this.#callHandshake(client, { digests: sent });
     if (!archive?.digests || !answer.response.features.includes("digest")) return answer;
     const { oldestSeq: oldest = Infinity, index } = archive;
-    const held = heldBy(answer.response, missing.all);
-    const seqs = toProve(held, { sent, oldest, head: source.head });
-    this.#proofs = await former.proofs(archive);
-    if (!seqs && this.#proofs.size === 0) return answer;
-    const proof = await newestProof(held, { seqs, oldest, index, epoch });
-    // Without one, too: it is the cloud that judges who has nothing to show.
-    const shown = await this.#shakeHands(client, { digests: proof ? [proof] : [] });
-    former.shown(this.#proofs);
-    return shown;
+    const held = heldSeqs(answer.response, missing.all);
+    const seqs = unprovenSeqs(held, { sent, oldest, head: source.head });
+    this.#digests = await former.newestDigests(archive);
+    if (!seqs && this.#digests.size === 0) return answer;
+    const digest = await newestDigest(held, { seqs, oldest, index, epoch });
+    // Also without a digest: the cloud decides about that.
+    const compared = await this.#callHandshake(client, { digests: digest ? [digest] : [] });
+    former.markCompared(this.#digests);
+    return compared;
   }
 
-  async #shakeHands(
+  async #callHandshake(
     client: ReplicationClient,
     { digests = [] }: { digests?: readonly WindowDigest[] } = {},
   ): Promise<Answer> {
     const { instanceId, source, archive, epoch, missing, busNames, journalBytes, former, events } = this.#options;
-    const formerEpochs = former.told(this.#proofs);
+    const formerEpochs = former.toHandshake(this.#digests);
     const { response, service } = await client.handshake({
       instanceId,
       headSeq: source.head,
@@ -328,20 +331,20 @@ export class BoatConnection {
       ...(formerEpochs.length > 0 && { former: formerEpochs }),
       ...(digests.length > 0 && { digests }),
     }, { timeoutMs: HANDSHAKE_TIMEOUT_MS, signal: this.#abort.signal });
-    if (response.features.includes("former")) former.answered(response.formerHoles ?? []);
-    events.heard();
+    if (response.features.includes("former")) former.applyResponse(response.formerHoles ?? []);
+    events.received();
     const isPeer = service !== SERVICE_NAMES[0];
-    events.holds({ cursor: response.cursor, durable: isPeer ? null : response.durableThrough });
+    events.progressed({ cursor: response.cursor, durable: isPeer ? null : response.durableThrough });
     return { response, isPeer };
   }
 
-  #opened(): Welcome & { client: ReplicationClient } {
-    if (!this.#client || !this.#welcome) throw new Error("the connection is not open");
-    return { ...this.#welcome, client: this.#client };
+  #opened(): HandshakeResult & { client: ReplicationClient } {
+    if (!this.#client || !this.#result) throw new Error("the connection is not open");
+    return { ...this.#result, client: this.#client };
   }
 }
 
-/** What of the features this boat has: some need a journal that knows digests and epochs. */
+/** Features of this boat: some need support of the journal. */
 function featuresWith(archive: ArchivePort | undefined): Feature[] {
   return FEATURES.filter((feature) => {
     return (feature !== "digest" || archive?.digests) && (feature !== "former" || archive?.former);

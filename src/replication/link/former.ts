@@ -2,71 +2,71 @@ import { type Range, Ranges } from "../../base/mod.ts";
 import type { FormerRecording, WindowDigest } from "../../journal/mod.ts";
 import type { ArchivePort } from "./archive.ts";
 import { MissingNumbers } from "./missing.ts";
-import { newestProof, toProve } from "./proof.ts";
+import { newestDigest, unprovenSeqs } from "./proof.ts";
 import type { FormerEpoch, FormerHoles, LostRange } from "../wire/messages.ts";
 
-/** Most ranges of each kind that are told of one epoch: those of all must fit into one message. */
-const MAX_TOLD_RANGES = 512;
+/** Maximum ranges of each kind per epoch: those of all epochs must fit into one message. */
+const MAX_DECLARED_RANGES = 512;
 
-/** What of a former epoch is not in the cloud, as `GET /replication/status` has it. Ends of ranges are exclusive. */
+/** An earlier epoch that is incomplete on the cloud, in `GET /replication/status`. Ends of ranges are exclusive. */
 export interface FormerEpochStatus {
-  /** Hex. */
+  /** 16 bytes in hex. */
   epoch: string;
-  /** Its last number that was recorded. */
+  /** Highest recorded sequence number. */
   head_seq: number;
-  /** The oldest one that is kept. */
+  /** Oldest sequence number in the journal. */
   oldest_seq: number;
-  /** What the cloud misses; null: it has not said yet. */
+  /** Ranges that the cloud is missing; null: not reported yet. */
   holes: readonly Range[] | null;
-  /** What is not to be had any more. */
+  /** Lost frames. */
   lost: readonly LostRange[];
-  /** Why the cloud takes nothing of it. */
+  /** Why the cloud refuses the epoch. */
   refused?: string;
 }
 
-/** A former epoch, as far as boat and cloud have spoken of it. */
+/** An earlier epoch, with what boat and cloud have exchanged about it. */
 interface Former extends FormerRecording {
-  /** What was found missing; told with each handshake. */
+  /** Declared in each handshake. */
   readonly missing: MissingNumbers;
-  /** Undefined: the cloud has said nothing yet. */
+  /** Undefined until the cloud reports them. */
   holes: Ranges | undefined;
   refused: string | undefined;
-  /** Whether the cloud has compared the newest frames that it has of it. */
-  isShown: boolean;
+  /** True after the cloud has compared the newest frames that it holds of the epoch. */
+  isCompared: boolean;
 }
 
-/** The epochs before the current one: what the journal has of them, and what the cloud wants. Outlasts connections. */
+/** The earlier epochs: what the journal has of them, and what the cloud requests. Kept across connections. */
 export class FormerEpochs {
   #all: readonly Former[] = [];
 
-  /** Looks what there is now. */
-  async look(archive: Pick<ArchivePort, "former">): Promise<void> {
+  /** Reads the epochs of the journal. */
+  async refresh(archive: Pick<ArchivePort, "former">): Promise<void> {
     const known = new Map(this.#all.map((each) => [each.epoch.toHex(), each]));
     const found = await archive.former?.() ?? [];
     this.#all = found.map((recording) => {
       const fresh = {
-        missing: new MissingNumbers({ maxRanges: MAX_TOLD_RANGES }),
+        missing: new MissingNumbers({ maxRanges: MAX_DECLARED_RANGES }),
         holes: undefined,
         refused: undefined,
-        isShown: false,
+        isCompared: false,
       };
       return Object.assign(known.get(recording.epoch.toHex()) ?? { ...recording, ...fresh }, recording);
     });
   }
 
-  /** What a handshake tells. @param proofs digests by epoch, hex */
-  told(proofs: ReadonlyMap<string, WindowDigest>): FormerEpoch[] {
+  /** The epochs for a handshake request. @param digests by epoch in hex */
+  toHandshake(digests: ReadonlyMap<string, WindowDigest>): FormerEpoch[] {
     return this.#all.map(({ epoch, head, oldest, missing }) => {
-      const proof = proofs.get(epoch.toHex());
-      return { epoch, head, oldest, void: missing.void, lost: missing.lost, ...(proof && { digests: [proof] }) };
+      const digest = digests.get(epoch.toHex());
+      return { epoch, head, oldest, void: missing.void, lost: missing.lost, ...(digest && { digests: [digest] }) };
     });
   }
 
-  /** Takes the cloud's answer. Of what it does not mention it takes nothing. */
-  answered(answers: readonly FormerHoles[]): void {
+  /** Applies the cloud's response. An epoch that it does not mention is refused. */
+  applyResponse(answers: readonly FormerHoles[]): void {
     for (const former of this.#all) {
       const answer = answers.find(({ epoch }) => epoch.toHex() === former.epoch.toHex());
-      former.refused = answer ? answer.refused : "the cloud takes no more epochs";
+      former.refused = answer ? answer.refused : "the cloud accepts no more epochs";
       const holes = new Ranges(answer?.holes ?? []).subtract(former.missing.all);
       holes.remove(former.head + 1, Number.MAX_SAFE_INTEGER);
       former.holes = holes;
@@ -74,41 +74,41 @@ export class FormerEpochs {
   }
 
   /**
-   * Digests of the newest frames that the cloud has of those epochs that it misses something of, and once of each other one:
-   * frames that it has under all numbers may be another machine's.
+   * Digests of the newest frames that the cloud holds, by epoch: of each incomplete epoch, and once of each complete
+   * one, because its frames may be those of another machine.
    */
-  async proofs({ index }: Pick<ArchivePort, "index">): Promise<Map<string, WindowDigest>> {
-    const proofs = new Map<string, WindowDigest>();
-    for (const { epoch, head, oldest, holes, missing, refused, isShown } of this.#all) {
-      if (!holes || refused !== undefined || (isShown && holes.count === 0)) continue;
+  async newestDigests({ index }: Pick<ArchivePort, "index">): Promise<Map<string, WindowDigest>> {
+    const digests = new Map<string, WindowDigest>();
+    for (const { epoch, head, oldest, holes, missing, refused, isCompared } of this.#all) {
+      if (!holes || refused !== undefined || (isCompared && holes.count === 0)) continue;
       const held = new Ranges([{ start: 1, end: head + 1 }]).subtract(holes).subtract(missing.all);
-      const seqs = toProve(held, { sent: [], oldest, head });
-      const proof = await newestProof(held, { seqs, oldest, index, epoch });
-      if (proof) proofs.set(epoch.toHex(), proof);
+      const seqs = unprovenSeqs(held, { sent: [], oldest, head });
+      const digest = await newestDigest(held, { seqs, oldest, index, epoch });
+      if (digest) digests.set(epoch.toHex(), digest);
     }
-    return proofs;
+    return digests;
   }
 
-  /** The cloud has answered a handshake with these digests. */
-  shown(proofs: ReadonlyMap<string, WindowDigest>): void {
+  /** Marks the epochs as compared after a handshake with these digests. */
+  markCompared(digests: ReadonlyMap<string, WindowDigest>): void {
     for (const former of this.#all) {
-      if (proofs.has(former.epoch.toHex()) && former.refused === undefined) former.isShown = true;
+      if (digests.has(former.epoch.toHex()) && former.refused === undefined) former.isCompared = true;
     }
   }
 
-  /** Those of which the cloud wants something, newest first. */
-  wanted(): { epoch: Uint8Array<ArrayBuffer>; head: number; oldest: number; holes: Ranges }[] {
+  /** Epochs with missing frames, newest first. */
+  incomplete(): { epoch: Uint8Array<ArrayBuffer>; head: number; oldest: number; holes: Ranges }[] {
     return this.#all.flatMap(({ epoch, head, oldest, holes, refused }) =>
       holes && holes.count > 0 && refused === undefined ? [{ epoch, head, oldest, holes }] : []
     );
   }
 
-  /** Frames that the cloud wants. */
+  /** Number of frames that the cloud requests. */
   get wantedFrames(): number {
-    return this.wanted().reduce((sum, { holes }) => sum + holes.count, 0);
+    return this.incomplete().reduce((sum, { holes }) => sum + holes.count, 0);
   }
 
-  /** Frames of which the cloud takes none, and why the first of them are not taken. */
+  /** Number of frames in refused epochs, and the reason of the first one. */
   get refused(): { frames: number; reason: string } | undefined {
     const refused = this.#all.filter((each) => each.refused !== undefined);
     const frames = refused.reduce((sum, { holes, head, oldest }) => sum + (holes?.count || head - oldest + 1), 0);
@@ -116,15 +116,15 @@ export class FormerEpochs {
     return first && { frames, reason: first.refused ?? "" };
   }
 
-  /** Blocks were sent: these frames are still missing, and those are not to be had. Gives whether that is news. */
-  sent(epoch: Uint8Array, { holes, lost }: { holes: readonly Range[]; lost: readonly LostRange[] }): boolean {
-    const former = this.#of(epoch);
+  /** Applies the result of a backfill. @returns true if lost frames were found */
+  applyBackfill(epoch: Uint8Array, { holes, lost }: { holes: readonly Range[]; lost: readonly LostRange[] }): boolean {
+    const former = this.#all.find((each) => each.epoch.toHex() === epoch.toHex());
     if (!former) return false;
     former.holes = new Ranges(holes);
-    return former.missing.note(lost);
+    return former.missing.add(lost);
   }
 
-  /** What is not in the cloud. */
+  /** The incomplete epochs. */
   status(): FormerEpochStatus[] {
     return this.#all.flatMap(({ epoch, head, oldest, missing, holes, refused }) => {
       const isComplete = holes?.count === 0 && missing.lostFrames === 0 && refused === undefined;
@@ -138,9 +138,5 @@ export class FormerEpochs {
         ...(refused !== undefined && { refused }),
       }];
     });
-  }
-
-  #of(epoch: Uint8Array): Former | undefined {
-    return this.#all.find((each) => each.epoch.toHex() === epoch.toHex());
   }
 }

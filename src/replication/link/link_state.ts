@@ -1,18 +1,18 @@
 import { backoffMs } from "../../base/mod.ts";
 
-/** Limits of the boat's link. */
+/** Limits of the boat's link to its cloud. */
 export interface LinkLimits {
-  /** Most frames that live may be behind the newest; 0 checks nothing. */
+  /** Maximum lag of live frames behind the newest frame; 0: unlimited. */
   maxLiveLagFrames: number;
-  /** Frames sent from one lag check to the next. */
+  /** Frames between lag checks. */
   lagCheckFrames: number;
-  /** Least time from one lag reconnect to the next, milliseconds. */
+  /** Minimum time between reconnects because of lag, milliseconds. */
   minLagReconnectMs: number;
-  /** Longest wait from one try to the next, milliseconds; at least that of the first, 1 s. */
+  /** Maximum time between connection attempts, milliseconds; at least {@linkcode FIRST_RECONNECT_MS}. */
   maxReconnectMs: number;
 }
 
-/** What the specification gives. */
+/** Default limits. */
 export const LINK_LIMITS: Readonly<LinkLimits> = {
   maxLiveLagFrames: 10_000,
   lagCheckFrames: 1000,
@@ -20,98 +20,101 @@ export const LINK_LIMITS: Readonly<LinkLimits> = {
   maxReconnectMs: 60_000,
 };
 
-/** Wait before the second try, before jitter; the least that {@linkcode LinkLimits.maxReconnectMs} may be. */
+/** Time before the second attempt, before jitter, milliseconds. */
 export const FIRST_RECONNECT_MS = 1000;
-/** A wait is this much shorter or longer, so that boats do not all come back at once; never longer than the limit. */
+/** Part of a wait that varies, so that boats do not reconnect at the same time; the limit still holds. */
 const JITTER = 0.2;
-/** A connection that lasted this long makes waits begin anew. */
+/** After a connection of this duration, the wait starts again at its minimum, milliseconds. */
 const HEALTHY_MS = 30_000;
-/** Silence after which a link is dead. */
+/** Maximum silence of the cloud, milliseconds. */
 const WATCHDOG_MS = 20_000;
-/** How often a cloud tells what it has. A peer's does so only when a frame comes, and at most this often. */
-const STATUS_EVERY_MS = 5000;
+/**
+ * Interval of the cloud's statuses, milliseconds. Without `quiet-status` it sends them only after frames, at most this
+ * often.
+ */
+const STATUS_INTERVAL_MS = 5000;
 
-/** Where the link is. Times are monotonic milliseconds. */
+/** Phase of the link. Times are monotonic milliseconds. */
 export type LinkPhase =
   | { readonly kind: "disconnected" }
   | { readonly kind: "handshaking"; readonly sinceMs: number }
   | ConnectedPhase
   | { readonly kind: "reconnecting"; readonly atMs: number; readonly reason: string };
 
-/** Frames go out live, and perhaps blocks for what is missing. */
+/** Live frames are sent, and blocks if frames are missing. */
 export interface ConnectedPhase {
   readonly kind: "connected";
   readonly sinceMs: number;
   readonly backfill: BackfillPhase;
-  /** Whether the cloud speaks on a quiet bus, too: the feature `quiet-status`. */
-  readonly speaksWhenQuiet: boolean;
+  /** The cloud sends statuses on a quiet bus, too: the feature `quiet-status`. */
+  readonly hasQuietStatus: boolean;
   readonly silence: Silence;
   /** Live frames sent since the last lag check. */
   readonly uncheckedFrames: number;
 }
 
-/** Whether frames are still missing on the cloud. */
+/** Progress of the backfill. */
 export type BackfillPhase =
   | { readonly kind: "backfilling"; readonly missingFrames: number }
   | { readonly kind: "complete" };
 
-/** Whether the cloud's silence says that the link is dead. */
+/** Whether silence of the cloud counts towards the watchdog. */
 export type Silence =
   | { readonly kind: "counts"; readonly sinceMs: number }
-  /** Nothing was sent yet that it would answer. */
-  | { readonly kind: "allowed"; readonly heardMs: number };
+  /** Nothing was sent yet that requires a status. */
+  | { readonly kind: "allowed"; readonly receivedMs: number };
 
-/** The phase, and what outlasts a connection. */
+/** The phase, and values kept across connections. */
 export interface LinkState {
   readonly phase: LinkPhase;
-  /** Tries since a healthy connection. */
+  /** Failed attempts since the last healthy connection. */
   readonly failures: number;
   readonly lagReconnectedMs: number | undefined;
 }
 
-/** What happens to a link. */
+/** Input of {@linkcode stepLink}. */
 export type LinkEvent =
   | { readonly kind: "start" }
   | { readonly kind: "stop" }
-  /** The cloud took the handshake. */
-  | { readonly kind: "welcomed"; readonly missingFrames: number; readonly speaksWhenQuiet: boolean }
-  /** Live frames were sent. `headSeq` is the newest of the boat, `cursor` the last that was sent. */
+  /** The cloud accepted the handshake. */
+  | { readonly kind: "accepted"; readonly missingFrames: number; readonly hasQuietStatus: boolean }
+  /** Live frames were sent. `headSeq` is the newest sequence number of the boat, `cursor` the last sent one. */
   | { readonly kind: "sent"; readonly frames: number; readonly headSeq: number; readonly cursor: number }
-  /** Anything came from the cloud. */
-  | { readonly kind: "heard" }
-  /** So many frames are still to be sent as blocks. */
+  /** A message of the cloud arrived. */
+  | { readonly kind: "received" }
+  /** Number of frames still to be sent as blocks. */
   | { readonly kind: "missing"; readonly frames: number }
   /** The handshake failed, the connection broke, or the cloud closed a stream. */
   | { readonly kind: "lost"; readonly reason: string }
-  /** Time has passed; see {@linkcode linkDeadlineMs}. */
+  /** The deadline of {@linkcode linkDeadlineMs} may have passed. */
   | { readonly kind: "tick" };
 
-/** What is to be done, in this order. */
+/** Output of {@linkcode stepLink}, to be executed in order. */
 export type LinkEffect =
   | { readonly kind: "connect" }
   | { readonly kind: "start_live" }
   | { readonly kind: "start_backfill" }
-  /** Ends the backfill stream in good order. */
+  /** Ends the backfill stream regularly. */
   | { readonly kind: "finish_backfill" }
-  /** Ends whatever is open. */
+  /** Closes the connection. */
   | { readonly kind: "close"; readonly reason: string };
 
-/** What a step needs from outside. */
+/** Environment of a step. */
 export interface LinkContext {
   /** Monotonic milliseconds. */
   nowMs: number;
-  /** From 0 up to but without 1. */
+  /** From 0 (inclusive) to 1 (exclusive). */
   random: number;
   limits: Readonly<LinkLimits>;
 }
 
-/** Where the link is next, and what is to be done for it. */
+/** Result of a step. */
 export interface LinkStep {
   readonly state: LinkState;
   readonly effects: readonly LinkEffect[];
 }
 
-/** A link that was never up. */
+/** Initial state. */
 export const DISCONNECTED: LinkState = {
   phase: { kind: "disconnected" },
   failures: 0,
@@ -119,8 +122,8 @@ export const DISCONNECTED: LinkState = {
 };
 
 /**
- * One step of the link: the specification's table of replication states. Pure. What does not concern the phase that the
- * link is in (news of a connection that is gone) changes nothing.
+ * One step of the state machine of the link. Pure. Events that do not apply to the current phase, such as those of a
+ * closed connection, change nothing.
  *
  * @example
  * ```ts
@@ -146,7 +149,7 @@ export function stepLink(state: LinkState, event: LinkEvent, context: LinkContex
   }
 }
 
-/** When the link wants its next tick, monotonic milliseconds; undefined: it waits for something else. */
+/** Time of the next tick, monotonic milliseconds; undefined: none needed. */
 export function linkDeadlineMs({ phase }: LinkState): number | undefined {
   switch (phase.kind) {
     case "disconnected":
@@ -164,16 +167,16 @@ type Connected = LinkState & { readonly phase: ConnectedPhase };
 
 function stepHandshaking(state: LinkState, event: LinkEvent, context: LinkContext): LinkStep {
   if (event.kind === "lost") return reconnectLater(state, event.reason, context);
-  if (event.kind === "tick") return watch(state, context);
-  if (event.kind !== "welcomed") return unchanged(state);
-  const { missingFrames, speaksWhenQuiet } = event;
+  if (event.kind === "tick") return checkSilence(state, context);
+  if (event.kind !== "accepted") return unchanged(state);
+  const { missingFrames, hasQuietStatus } = event;
   const { nowMs } = context;
   const phase: ConnectedPhase = {
     kind: "connected",
     sinceMs: nowMs,
     backfill: missingFrames > 0 ? { kind: "backfilling", missingFrames } : { kind: "complete" },
-    speaksWhenQuiet,
-    silence: silenceFrom(nowMs, speaksWhenQuiet),
+    hasQuietStatus,
+    silence: silenceFrom(nowMs, hasQuietStatus),
     uncheckedFrames: 0,
   };
   const effects: LinkEffect[] = [{ kind: "start_live" }];
@@ -185,11 +188,11 @@ function stepConnected(state: Connected, event: LinkEvent, context: LinkContext)
   const { phase } = state;
   switch (event.kind) {
     case "lost":
-      return reconnectLater(rested(state, context), event.reason, context);
+      return reconnectLater(resetFailures(state, context), event.reason, context);
     case "tick":
-      return watch(rested(state, context), context);
-    case "heard":
-      return unchanged({ ...state, phase: { ...phase, silence: silenceFrom(context.nowMs, phase.speaksWhenQuiet) } });
+      return checkSilence(resetFailures(state, context), context);
+    case "received":
+      return unchanged({ ...state, phase: { ...phase, silence: silenceFrom(context.nowMs, phase.hasQuietStatus) } });
     case "sent":
       return checkLag(state, event, context);
     case "missing": {
@@ -222,33 +225,33 @@ function checkLag(
   const lagFrames = headSeq - cursor;
   if (!isDue || limits.maxLiveLagFrames === 0 || lagFrames <= limits.maxLiveLagFrames) return unchanged(next);
   if (nowMs - (state.lagReconnectedMs ?? -Infinity) < limits.minLagReconnectMs) return unchanged(next);
-  const { state: again, effects } = connect({ ...rested(next, context), lagReconnectedMs: nowMs }, context);
+  const { state: again, effects } = connect({ ...resetFailures(next, context), lagReconnectedMs: nowMs }, context);
   return {
     state: again,
-    effects: [{ kind: "close", reason: `live is ${lagFrames} frames behind` }, ...effects],
+    effects: [{ kind: "close", reason: `live frames lag by ${lagFrames}` }, ...effects],
   };
 }
 
-function silenceFrom(nowMs: number, speaksWhenQuiet: boolean): Silence {
-  return speaksWhenQuiet ? { kind: "counts", sinceMs: nowMs } : { kind: "allowed", heardMs: nowMs };
+function silenceFrom(nowMs: number, hasQuietStatus: boolean): Silence {
+  return hasQuietStatus ? { kind: "counts", sinceMs: nowMs } : { kind: "allowed", receivedMs: nowMs };
 }
 
 function silenceAfterSending(silence: Silence, nowMs: number): Silence {
   if (silence.kind === "counts") return silence;
-  // A peer answers the first frame after its status is due: only from there on it owes us one.
-  const dueMs = silence.heardMs + STATUS_EVERY_MS;
-  return nowMs < dueMs ? silence : { kind: "counts", sinceMs: nowMs - STATUS_EVERY_MS };
+  // Without `quiet-status`, the first frame after this time requires a status.
+  const dueMs = silence.receivedMs + STATUS_INTERVAL_MS;
+  return nowMs < dueMs ? silence : { kind: "counts", sinceMs: nowMs - STATUS_INTERVAL_MS };
 }
 
-/** Ends what says nothing for too long. */
-function watch(state: LinkState, context: LinkContext): LinkStep {
+/** Reconnects after too long a silence. */
+function checkSilence(state: LinkState, context: LinkContext): LinkStep {
   const deadlineMs = linkDeadlineMs(state);
   if (deadlineMs === undefined || context.nowMs < deadlineMs) return unchanged(state);
-  return reconnectLater(state, `no word from the cloud for ${WATCHDOG_MS / 1000} s`, context);
+  return reconnectLater(state, `no message from the cloud for ${WATCHDOG_MS / 1000} s`, context);
 }
 
-/** Forgets failures when the connection was a healthy one. */
-function rested<S extends Connected>(state: S, { nowMs }: LinkContext): S {
+/** Resets the failures after a healthy connection. */
+function resetFailures<S extends Connected>(state: S, { nowMs }: LinkContext): S {
   return nowMs - state.phase.sinceMs >= HEALTHY_MS ? { ...state, failures: 0 } : state;
 }
 

@@ -1,79 +1,73 @@
 import type { Clock, Range } from "../../base/mod.ts";
 import { CAN_ID_MASK, packBus, type StoredFrame } from "../../frame/mod.ts";
 import { FrameCursor, type FrameSource, type MissingFrames } from "../../stream/mod.ts";
-import type { MessageStream } from "../grpc/stream.ts";
-import {
-  type BoatStatus,
-  type LiveFrame,
-  type LiveStatus,
-  type LiveUpstream,
-  MAX_BATCH_FRAMES,
-} from "../wire/messages.ts";
+import type { BoatLiveStream } from "../grpc/stream.ts";
+import { type BoatStatus, type LiveFrame, type LiveStatus, MAX_BATCH_FRAMES } from "../wire/messages.ts";
 import { LivePacer, type LiveRate } from "./pacer.ts";
 
-/** How often the boat says how far it is, on a quiet bus, too. */
-export const BOAT_STATUS_EVERY_MS = 5000;
-/** While the cloud's limit holds frames back, so many milliseconds' worth go out together. */
-const PACE_MS = 10;
-/** A frame goes out at once; those that come so soon after it go out together. A message costs as much as 30 frames. */
-const TICK_MS = 20;
-/** Payload bytes after which a batch is full: far from the longest message. */
+/** Interval of the boat's statuses, also on a quiet bus, milliseconds. */
+export const BOAT_STATUS_INTERVAL_MS = 5000;
+/** Minimum pause while the rate limit holds frames back, milliseconds. */
+const MIN_PAUSE_MS = 10;
+/** After sending, further frames are collected for this time, milliseconds: a message costs as much as 30 frames. */
+const COLLECT_MS = 20;
+/** Maximum payload bytes of a batch; far below the maximum message. */
 const MAX_BATCH_BYTES = 1024 * 1024;
 
-/** What a live stream tells. */
+/** Events of a live stream. */
 export interface LiveEvents {
-  /** The cloud has spoken. */
+  /** A status arrived. */
   acknowledged(status: LiveStatus): void;
-  /** So many numbered frames are out, the last of them `cursor`. */
+  /** Numbered frames were sent. @param cursor sequence number of the last one */
   sent(frames: number, cursor: number): void;
-  /** Frames were passed over that are not in the journal. */
+  /** Frames were skipped that are not in the journal. */
   missing(range: Range): void;
-  /** Frames were passed over that the journal did not give: nobody knows that they are lost. */
+  /** Frames were skipped that the journal failed to read; they may exist. */
   unread(range: Range): void;
 }
 
-/** What live frames are sent with. */
+/** Options of {@linkcode LiveSender}. */
 export interface LiveSenderOptions {
-  stream: MessageStream<LiveStatus, LiveUpstream>;
+  stream: BoatLiveStream;
   source: FrameSource;
-  /** Number of the first frame. */
+  /** Sequence number of the first frame. */
   fromSeq: number;
-  /** Frames that introduce devices; they go first. */
+  /** Frames that introduce devices, sent first. */
   devices: readonly LiveFrame[];
-  /** How far the boat is. */
+  /** Current progress of the boat. */
   boatStatus: () => BoatStatus;
-  /** What the cloud takes. */
+  /** Rate limit of the cloud. */
   rate: LiveRate;
-  /** What it takes beside that of those up to the head that the first status tells. */
+  /** Maximum frames exempt from the rate limit, of those up to the head in the first status. */
   catchUpFrames: number;
-  /** Whether it takes frames together. */
+  /** The cloud has the feature `batch`. */
   hasBatches: boolean;
-  /** Whether it knows buses. */
+  /** The cloud has the feature `bus`. */
   hasBuses: boolean;
-  /** Default {@linkcode BOAT_STATUS_EVERY_MS}. */
+  /** Default {@linkcode BOAT_STATUS_INTERVAL_MS}. */
   statusEveryMs?: number | undefined;
   clock: Clock;
   events: LiveEvents;
 }
 
-/** What is sent. */
+/** What remains to be sent. */
 type Phase =
   | { readonly kind: "sending" }
-  /** Frames up to this number, and then no more. */
+  /** Frames up to this sequence number. */
   | { readonly kind: "finishing"; readonly through: number }
   | { readonly kind: "stopped" };
 
-/** Sends frames as they come, each once and in order, at the pace that the cloud allows. */
+/** Sends new frames, each once and in order, within the rate limit of the cloud. */
 export class LiveSender {
   readonly #options: LiveSenderOptions;
   readonly #cursor: FrameCursor;
   readonly #pacer: LivePacer;
   #phase: Phase = { kind: "sending" };
-  /** Ends a pause. */
-  #goOn: (() => void) | undefined;
-  /** Frames up to this one need not keep to the rate. */
-  #freeThrough = 0;
-  /** Since when the stream takes nothing; undefined while it does. */
+  /** Ends the current pause. */
+  #resume: (() => void) | undefined;
+  /** Frames up to this sequence number are exempt from the rate limit. */
+  #exemptThrough = 0;
+  /** Time since which a send is pending, monotonic; undefined if none is. */
   #blockedMs: number | undefined;
 
   constructor(options: LiveSenderOptions) {
@@ -85,58 +79,54 @@ export class LiveSender {
     this.#cursor = new FrameCursor({ source, fromSeq, missing });
   }
 
-  /** How long the oldest frame waits for the link, milliseconds; 0: none does. */
+  /** How long the oldest frame has waited for the link, milliseconds; 0: none waits. */
   waitMs(nowMs: number): number {
     return this.#blockedMs === undefined ? 0 : nowMs - this.#blockedMs;
   }
 
   /**
-   * Sends until it is to finish, or is stopped; then the stream ends in good order.
+   * Sends until {@linkcode LiveSender.finish} or {@linkcode LiveSender.stop}, then ends the stream regularly.
    *
    * @throws {RpcError} the stream has failed
-   * @throws {FallenBehindError} frames to be sent are kept no longer
+   * @throws {FallenBehindError} the next frames are no longer stored
    */
   async run(): Promise<void> {
     const { boatStatus, fromSeq, catchUpFrames } = this.#options;
-    const tell = (status: BoatStatus) => this.#stream.send({ kind: "status", status });
+    const sendStatus = (status: BoatStatus) => this.#options.stream.send({ kind: "status", status });
     const first = boatStatus();
-    this.#freeThrough = Math.min(first.headSeq, fromSeq + catchUpFrames - 1);
-    let isTelling = false;
+    this.#exemptThrough = Math.min(first.headSeq, fromSeq + catchUpFrames - 1);
+    let isSendingStatus = false;
     const timer = setInterval(() => {
-      // One that waits for the link is enough; and that a stream is over, whoever sends frames is told.
-      if (isTelling || this.#phase.kind !== "sending") return;
-      isTelling = true;
-      tell(boatStatus()).catch(() => {}).finally(() => isTelling = false);
-    }, this.#options.statusEveryMs ?? BOAT_STATUS_EVERY_MS);
+      // One pending status is enough. Errors of the stream are reported by the sending of frames.
+      if (isSendingStatus || this.#phase.kind !== "sending") return;
+      isSendingStatus = true;
+      sendStatus(boatStatus()).catch(() => {}).finally(() => isSendingStatus = false);
+    }, this.#options.statusEveryMs ?? BOAT_STATUS_INTERVAL_MS);
     try {
-      await Promise.all([tell(first).then(() => this.#sendAll()), this.#listen()]);
+      await Promise.all([sendStatus(first).then(() => this.#sendAll()), this.#listen()]);
     } finally {
       clearInterval(timer);
       this.stop();
     }
   }
 
-  /** Sends what there is now, and then ends. It may take any time: who will not wait stops it. */
+  /** Sends the present frames, then ends. May take any time; {@linkcode LiveSender.stop} cuts it short. */
   finish(): void {
     if (this.#phase.kind !== "sending") return;
     this.#phase = { kind: "finishing", through: this.#options.source.head };
-    this.#goOn?.();
-    // It waits for a frame that is not to be sent any more.
+    this.#resume?.();
+    // The cursor waits for a frame that is not to be sent.
     if (!this.#hasMore()) this.#cursor.close();
   }
 
-  /** Sends no more. */
+  /** Stops sending. */
   stop(): void {
     this.#phase = { kind: "stopped" };
-    this.#goOn?.();
+    this.#resume?.();
     this.#cursor.close();
   }
 
-  get #stream(): MessageStream<LiveStatus, LiveUpstream> {
-    return this.#options.stream;
-  }
-
-  /** Whether frames are still to be read, now or when they come. */
+  /** True if present or future frames remain to be sent. */
   #hasMore(): boolean {
     switch (this.#phase.kind) {
       case "sending":
@@ -159,22 +149,22 @@ export class LiveSender {
       });
       await this.#sendPaced(frames);
       const isAll = this.#cursor.nextSeq > source.head;
-      if (hasBatches && isAll && this.#phase.kind === "sending") await this.#pause(TICK_MS);
+      if (hasBatches && isAll && this.#phase.kind === "sending") await this.#pause(COLLECT_MS);
     }
-    this.#stream.end();
+    this.#options.stream.end();
   }
 
   async #listen(): Promise<void> {
-    for await (const status of this.#stream) this.#options.events.acknowledged(status);
-    if (this.#phase.kind === "sending") throw new Error("the cloud has ended the live stream");
+    for await (const status of this.#options.stream) this.#options.events.acknowledged(status);
+    if (this.#phase.kind === "sending") throw new Error("the cloud ended the live stream");
   }
 
   async #sendPaced(frames: readonly LiveFrame[]): Promise<void> {
     const { clock, events } = this.#options;
     for (let at = 0; at < frames.length && this.#phase.kind !== "stopped";) {
-      const count = this.#freeOf(frames, at) || this.#pacer.take(clock.monoMs(), frames.length - at);
+      const count = this.#countExempt(frames, at) || this.#pacer.take(clock.monoMs(), frames.length - at);
       if (count === 0) {
-        await this.#pause(Math.max(PACE_MS, this.#pacer.waitMs));
+        await this.#pause(Math.max(MIN_PAUSE_MS, this.#pacer.waitMs));
         continue;
       }
       const part = frames.slice(at, at += count);
@@ -184,35 +174,35 @@ export class LiveSender {
     }
   }
 
-  /** How many frames, from one on, need not keep to the rate. */
-  #freeOf(frames: readonly LiveFrame[], from: number): number {
+  /** Number of frames from `from` on that are exempt from the rate limit. */
+  #countExempt(frames: readonly LiveFrame[], from: number): number {
     let at = from;
-    for (let frame = frames[at]; frame && frame.seq > 0 && frame.seq <= this.#freeThrough; frame = frames[at]) at++;
+    for (let frame = frames[at]; frame && frame.seq > 0 && frame.seq <= this.#exemptThrough; frame = frames[at]) at++;
     return at - from;
   }
 
   async #write(frames: readonly LiveFrame[]): Promise<void> {
     this.#blockedMs = this.#options.clock.monoMs();
     try {
-      if (this.#options.hasBatches && frames.length > 1) await this.#stream.send({ kind: "batch", frames });
-      else for (const frame of frames) await this.#stream.send({ kind: "frame", frame });
+      if (this.#options.hasBatches && frames.length > 1) await this.#options.stream.send({ kind: "batch", frames });
+      else for (const frame of frames) await this.#options.stream.send({ kind: "frame", frame });
     } finally {
       this.#blockedMs = undefined;
     }
   }
 
-  /** The ring's memory changes while frames wait. */
+  /** Copies the payload: the memory of the ring is reused while frames wait. */
   #copy({ seq, timeUs, id, bus, data, offset, length }: StoredFrame): LiveFrame {
     const canId = this.#options.hasBuses ? packBus(id, bus) : id;
     return { seq, timestampUs: timeUs, canId, data: data.slice(offset, offset + length) };
   }
 
-  /** Waits, unless it is stopped. */
+  /** Waits `ms`, or until resumed; not at all if stopped. */
   async #pause(ms: number): Promise<void> {
     if (this.#phase.kind === "stopped") return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, ms);
-    this.#goOn = resolve;
+    this.#resume = resolve;
     await promise;
     clearTimeout(timer);
   }

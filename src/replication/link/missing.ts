@@ -1,15 +1,15 @@
 import { type Range, Ranges } from "../../base/mod.ts";
 import type { LostRange } from "../wire/messages.ts";
 
-/** Why numbers are missing that never had a frame: a start has skipped them. On the wire: `void`. */
+/** Reason of sequence numbers that never had a frame because a start skipped them. On the wire: `void`. */
 export const NEVER_USED = "skipped at a start";
 
-/** Most ranges of each kind that are told at once; with their reasons they must fit into one message. */
-const MAX_TOLD_RANGES = 16_384;
+/** Maximum ranges of each kind; with their reasons they must fit into one message. */
+const MAX_DECLARED_RANGES = 16_384;
 
 /**
- * What a boat knows that it cannot send: numbers without a frame, and frames that are lost. It outlasts connections, and
- * each handshake tells it. Pure.
+ * Sequence numbers that the boat cannot send: skipped ones and lost frames. Kept across connections and declared in
+ * each handshake. Pure.
  */
 export class MissingNumbers {
   readonly #maxRanges: number;
@@ -17,54 +17,54 @@ export class MissingNumbers {
   readonly #skipped: Ranges = new Ranges();
   #lost: LostRange[] = [];
 
-  /** @param options.maxRanges most ranges of each kind */
-  constructor({ maxRanges = MAX_TOLD_RANGES }: { maxRanges?: number } = {}) {
+  /** @param options.maxRanges maximum ranges of each kind */
+  constructor({ maxRanges = MAX_DECLARED_RANGES }: { maxRanges?: number } = {}) {
     this.#maxRanges = maxRanges;
   }
 
-  /** All of them. */
+  /** Skipped and lost sequence numbers. */
   get all(): Ranges {
     return this.#all;
   }
 
-  /** Numbers that never had a frame. */
+  /** Skipped sequence numbers. */
   get void(): Range[] {
     return [...this.#skipped];
   }
 
-  /** Frames that are gone, lowest first. */
+  /** Lost frames, lowest first. */
   get lost(): readonly LostRange[] {
     return this.#lost;
   }
 
-  /** Count of the frames that are gone. */
+  /** Number of lost frames. */
   get lostFrames(): number {
     return this.#all.count - this.#skipped.count;
   }
 
   /**
-   * Notes what was found missing. Beyond a limit nothing is noted: it is found again on the next connection.
+   * Adds ranges. Beyond the limit they are ignored: the next connection finds them again.
    *
-   * @returns whether any of it is news
+   * @returns true if any of them is new
    */
-  note(found: Iterable<LostRange>): boolean {
-    let isNews = false;
+  add(found: Iterable<LostRange>): boolean {
+    let isNew = false;
     for (const { start, end, reason } of found) {
       for (const part of this.#all.holes(end, start)) {
         const isFull = Math.max(this.#skipped.size, this.#lost.length) >= this.#maxRanges;
-        if (isFull) return isNews;
+        if (isFull) return isNew;
         this.#all.add(part.start, part.end);
         if (reason === NEVER_USED) this.#skipped.add(part.start, part.end);
-        else this.#lost = withRange(this.#lost, { ...part, reason });
-        isNews = true;
+        else this.#lost = insertRange(this.#lost, { ...part, reason });
+        isNew = true;
       }
     }
-    return isNews;
+    return isNew;
   }
 }
 
-/** Ranges, lowest first, with one more; neighbours for the same reason become one. */
-function withRange(ranges: readonly LostRange[], range: LostRange): LostRange[] {
+/** Inserts a range into sorted ranges; adjacent ranges with the same reason are merged. */
+function insertRange(ranges: readonly LostRange[], range: LostRange): LostRange[] {
   const at = ranges.findLastIndex(({ start }) => start < range.start) + 1;
   const [before, after] = [ranges[at - 1], ranges[at]];
   const joinsBefore = before?.end === range.start && before.reason === range.reason;

@@ -1,4 +1,4 @@
-import { type Range, Ranges } from "../../base/mod.ts";
+import { Ranges } from "../../base/mod.ts";
 import {
   type JournalIndex,
   newestBlockBelow,
@@ -9,37 +9,37 @@ import {
 } from "../../journal/mod.ts";
 import type { HandshakeResponse } from "../wire/messages.ts";
 
-/** Numbers that a cloud holds, by what it asks for. @param missing what it was told it cannot have */
-export function heldBy({ cursor, durableThrough, liveStartFrom, holes }: HandshakeResponse, missing: Ranges): Ranges {
+/** Sequence numbers that the cloud holds, by its response. @param missing what the boat has declared missing */
+export function heldSeqs({ cursor, durableThrough, liveStartFrom, holes }: HandshakeResponse, missing: Ranges): Ranges {
   const held = new Ranges();
   held.add(1, Math.max(cursor + 1, durableThrough + 1, liveStartFrom));
   return held.subtract(new Ranges(holes)).subtract(missing);
 }
 
-/** Windows in which a boat looks for frames that it can read: beyond the first one only where blocks are damaged. */
+/** Maximum windows searched for readable frames; more than one only if blocks are damaged. */
 export const MAX_SEARCHED_WINDOWS = 8;
 
-/** Numbers within one window, both ends included. */
+/** Sequence numbers within one window, both ends inclusive. */
 type Seqs = Pick<WindowDigest, "firstSeq" | "lastSeq">;
 
-/** What a boat compares a cloud's numbers with. */
+/** The boat's state, to compare with the cloud's. */
 interface Own {
-  /** Digests that the cloud has compared where it could. */
+  /** Digests that the boat has already sent. */
   sent: readonly WindowDigest[];
-  /** The oldest number of which the boat has a frame. */
+  /** Oldest sequence number with a frame on the boat. */
   oldest: number;
-  /** The newest one. */
+  /** Newest sequence number of the boat. */
   head: number;
 }
 
 /**
- * The numbers that show whether the frames of a cloud are this boat's: the highest that it holds, back to the beginning of
- * their window. A copy of a boat has other frames from the moment on at which it was made.
+ * The sequence numbers whose digest proves that the cloud's frames are those of this boat: the highest ones that the
+ * cloud holds, from the beginning of their window. A copy of a boat has other frames from the time of the copy on.
  *
- * @returns undefined: everything was compared, or there is nothing to compare
+ * @returns undefined if all is proven by `sent`, or there is nothing to compare
  */
-export function toProve(held: Ranges, { sent, oldest, head }: Own): Seqs | undefined {
-  const run = lastOf(held);
+export function unprovenSeqs(held: Ranges, { sent, oldest, head }: Own): Seqs | undefined {
+  const run = [...held].at(-1);
   if (!run || run.end - 1 > head) return undefined;
   const lastSeq = run.end - 1;
   if (sent.some((each) => each.lastSeq === lastSeq && each.firstSeq >= run.start)) return undefined;
@@ -48,40 +48,27 @@ export function toProve(held: Ranges, { sent, oldest, head }: Own): Seqs | undef
 }
 
 /**
- * The digest of the newest frames that a cloud holds and this boat can read. Where the boat has none in the highest window,
- * as after recording was paused, it is of the newest ones below.
+ * The digest of the newest frames that the cloud holds and this boat can read. If the boat has none in the highest
+ * window, for example because recording was paused, the digest is of the newest frames below.
  *
- * @param options.seqs what {@linkcode toProve} gave
- * @returns undefined: there are none
+ * @param options.seqs result of {@linkcode unprovenSeqs}
+ * @returns undefined if there are no such frames
  */
-export async function newestProof(
+export async function newestDigest(
   held: Ranges,
   { seqs, oldest, ...recorded }: Pick<Own, "oldest"> & {
     seqs: Seqs | undefined;
-    index: Pick<JournalIndex, "places">;
+    index: Pick<JournalIndex, "locations">;
     epoch: Uint8Array;
   },
 ): Promise<WindowDigest | undefined> {
   for (let tries = 0; seqs && tries < MAX_SEARCHED_WINDOWS; tries++) {
-    const proof = await readNewestDigest(seqs, recorded);
-    if (proof) return proof;
+    const digest = await readNewestDigest(seqs, recorded);
+    if (digest) return digest;
     const below = await newestBlockBelow(seqs.firstSeq, { ...recorded, oldest });
     if (below === undefined) return undefined;
     const head = Math.min(windowEnd(below), seqs.firstSeq - 1);
-    seqs = toProve(
-      new Ranges(
-        [...held].filter(({ start }) => start <= head).map(({ start, end }) => {
-          return { start, end: Math.min(end, head + 1) };
-        }),
-      ),
-      { sent: [], oldest, head },
-    );
+    seqs = unprovenSeqs(held.intersect(new Ranges([{ start: 1, end: head + 1 }])), { sent: [], oldest, head });
   }
   return undefined;
-}
-
-function lastOf(ranges: Ranges): Range | undefined {
-  let last: Range | undefined;
-  for (const range of ranges) last = range;
-  return last;
 }

@@ -2,46 +2,46 @@ import { X509Certificate } from "node:crypto";
 import { certificateEnd, CertificateEndLog, type Clock, errorText, type Logger } from "../../base/mod.ts";
 import { checkSecurity, type ClientSecurity } from "../grpc/client.ts";
 
-/** Where a boat's certificates are, PEM. */
+/** Paths of the certificate files of a boat, PEM. */
 export interface LinkTlsPaths {
-  /** Our certificate, whose common name is the instance id. */
+  /** The boat's certificate, whose common name is the instance id. */
   certPath: string;
-  /** Its key, not encrypted. */
+  /** Its private key, not encrypted. */
   keyPath: string;
-  /** Authorities that the cloud's certificate may come from; left out: those that everybody knows. */
+  /** Trusted authorities for the cloud's certificate; default: the runtime's. */
   caPath?: string | undefined;
 }
 
-/** A boat's certificates, as fresh as their files. Files that cannot be used leave the last good ones in use. */
+/** Certificates of a boat, reloaded when their files change. Invalid files leave the previous certificates in use. */
 export class LinkSecurity {
   readonly #paths: LinkTlsPaths | undefined;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #ends: CertificateEndLog;
   #endMs: number | undefined;
-  #good: ClientSecurity | undefined;
+  #current: ClientSecurity | undefined;
   #fault: string | undefined;
 
-  /** @param paths none: no certificates, for this machine alone */
+  /** @param paths undefined: no certificates, for a cloud on this machine */
   constructor(paths: LinkTlsPaths | undefined, { clock, log }: { clock: Clock; log: Logger }) {
     this.#paths = paths;
     this.#clock = clock;
     this.#log = log;
     this.#ends = new CertificateEndLog((message, fields) => log.warn(message, fields));
-    if (paths === undefined) this.#good = { kind: "insecure" };
+    if (paths === undefined) this.#current = { kind: "insecure" };
   }
 
-  /** Why the files cannot be used as they are now; undefined when they can. */
+  /** Why the current files are invalid; undefined if they are valid. */
   get fault(): string | undefined {
     return this.#fault;
   }
 
-  /** When our certificate ends, milliseconds since 1970; undefined while there is none. */
+  /** End of validity of the boat's certificate, milliseconds since 1970; undefined without certificate. */
   get endMs(): number | undefined {
     return this.#endMs;
   }
 
-  /** Degraded when our certificate ends soon or has ended. */
+  /** Degraded if the certificate expires soon or has expired. */
   health(): { status: "ok" } | { status: "degraded"; message: string } {
     const [endMs, nowMs] = [this.#endMs, this.#clock.wallUs() / 1000];
     const message = endMs === undefined ? undefined : certificateEnd("the replication certificate", { endMs, nowMs });
@@ -49,33 +49,33 @@ export class LinkSecurity {
   }
 
   /**
-   * Reads the files.
+   * Reads the files, and returns the newest valid certificates.
    *
-   * @throws {Error} they cannot be used, and never could
+   * @throws {Error} the files are invalid and never were valid
    */
   async read(): Promise<ClientSecurity> {
     await this.check();
-    if (this.#good === undefined) throw new Error(this.#fault);
-    return this.#good;
+    if (this.#current === undefined) throw new Error(this.#fault);
+    return this.#current;
   }
 
   /**
-   * Looks whether the files have changed. Never rejects: what is wrong is logged once, and kept.
+   * Reads the files again. Never rejects: an error is logged once and kept as {@linkcode LinkSecurity.fault}.
    *
-   * @returns whether there is a good new set
+   * @returns true if there are new valid certificates
    */
   async check(): Promise<boolean> {
     if (this.#paths === undefined) return false;
     try {
       const found = await readFiles(this.#paths);
-      const isNew = !isSame(found, this.#good);
+      const isNew = !isSame(found, this.#current);
       if (isNew) checkSecurity(found);
-      this.#good = found;
+      this.#current = found;
       if (found.kind === "tls") this.#reportEnd(found.cert);
       this.#fault = undefined;
       return isNew;
     } catch (error) {
-      const fault = `the replication certificates cannot be used: ${errorText(error)}`;
+      const fault = `the replication certificates are invalid: ${errorText(error)}`;
       if (fault !== this.#fault) this.#log.error("replication certificates refused", { error: errorText(error) });
       this.#fault = fault;
       return false;

@@ -1,183 +1,186 @@
 import type { Range } from "../../base/mod.ts";
 import { MAX_WINDOW_DIGESTS, type WindowDigest } from "../../journal/mod.ts";
 
-/** Most bytes of a message on the wire; what peers take when nobody says otherwise. */
+/** Maximum encoded length of a message, bytes; also the default limit of gRPC. */
 export const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
-/** Most ranges in one list of a message. Who has more sends some now and the rest at the next handshake. */
+/** Maximum ranges in one list of a message. Further ranges are sent with the next handshake. */
 export const MAX_RANGES = 100_000;
-/** Most frames in a batch. */
+/** Maximum frames in a batch. */
 export const MAX_BATCH_FRAMES = 4096;
-/** Most bytes of a frame: what ISO transport can carry. */
+/** Maximum payload of a frame, bytes: the limit of ISO transport. */
 export const MAX_FRAME_DATA_BYTES = 1785;
-/** Most bytes of a text: an id, a name, a reason. */
+/** Maximum length of a text (an id, a name, a reason), bytes. */
 export const MAX_TEXT_BYTES = 256;
-/** Most texts in one list of a message. */
+/** Maximum texts in one list of a message. */
 export const MAX_TEXTS = 64;
-/** Bytes of an epoch. */
+/** Length of an epoch, bytes. */
 export const EPOCH_BYTES = 16;
 
-/** Most digests in one list of a message: what a recording keeps, twice over. */
+/** Maximum digests in one list of a message: twice the number that a recording keeps. */
 export const MAX_DIGESTS: number = 2 * MAX_WINDOW_DIGESTS;
-/** Most former epochs in one list of a message. */
+/** Maximum former epochs in one list of a message. */
 export const MAX_FORMER_EPOCHS = 64;
 
-/** What two sides may have in common, explained in `replication.proto`. */
+/** Optional parts of the protocol, explained in `replication.proto`. */
 export const FEATURES = ["batch", "void", "bus", "quiet-status", "digest", "former"] as const;
-/** One of them. */
+/** Name of an optional part of the protocol. */
 export type Feature = typeof FEATURES[number];
 
-/** Who the boat is and what it has. Numbers are whole and below 2^53; ends of ranges are exclusive. */
+/** Identity and state of the boat. Numbers are integers below 2^53; ends of ranges are exclusive. */
 export interface HandshakeRequest {
   instanceId: string;
-  /** Last number that was given out; 0 before the first frame. */
+  /** Highest sequence number; 0 before the first frame. */
   headSeq: number;
   journalBytes: number;
-  /** 16 bytes that name the run of numbers; a peer does not say them. */
+  /** 16 bytes that identify the epoch; undefined for boats with other software. */
   epoch: Uint8Array<ArrayBuffer> | undefined;
   features: readonly string[];
-  /** Numbers that never had a frame. */
+  /** Skipped sequence numbers, which never had a frame. */
   void: readonly Range[];
-  /** Oldest number that the boat can still send; 0: none, or a peer's. */
+  /** Oldest sequence number that the boat can still send; 0: none, or not reported. */
   oldestSeq: number;
   /** Names of the buses by index. */
   busNames: readonly string[];
-  /** Frames that the boat had and cannot send any more. */
+  /** Frames that the boat had and can no longer send. */
   lost: readonly LostRange[];
-  /** Epochs before this one of which the boat still has frames, newest first; default none. */
+  /** Earlier epochs of which the boat still has frames, newest first; default none. */
   former?: readonly FormerEpoch[];
-  /** Digests of what the boat has recorded, oldest first; default none. */
+  /** Digests of the recorded frames, oldest first; default none. */
   digests?: readonly WindowDigest[];
 }
 
-/** What a boat has of an epoch that has ended. */
+/** What a boat still has of an earlier epoch. */
 export interface FormerEpoch {
   /** 16 bytes. */
   epoch: Uint8Array<ArrayBuffer>;
-  /** Its last number that the boat knows of. */
+  /** Highest sequence number known to the boat. */
   head: number;
-  /** Oldest number that the boat can still send. */
+  /** Oldest sequence number that the boat can still send. */
   oldest: number;
-  /** Numbers that never had a frame. */
+  /** Skipped sequence numbers, which never had a frame. */
   void: readonly Range[];
-  /** Frames that the boat had and cannot send any more. */
+  /** Frames that the boat had and can no longer send. */
   lost: readonly LostRange[];
-  /** Of what the cloud has, so it said before: it takes nothing before it has compared them. Default none. */
+  /**
+   * Digests of the frames that the cloud has reported to hold: it accepts nothing before it has compared them. Default
+   * none.
+   */
   digests?: readonly WindowDigest[];
 }
 
-/** What the cloud wants of a former epoch. */
+/** What the cloud requests of an earlier epoch. */
 export interface FormerHoles {
   /** 16 bytes. */
   epoch: Uint8Array<ArrayBuffer>;
-  /** What is missing; none: everything is there, or nothing is taken. */
+  /** Missing ranges; empty: complete, or the epoch is refused. */
   holes: readonly Range[];
-  /** Why nothing of it is taken, for people; left out: it is. */
+  /** Why the epoch is refused, for people; absent: accepted. */
   refused?: string;
 }
 
-/** Frames that are gone for ever, and why. */
+/** Permanently lost frames. */
 export interface LostRange extends Range {
-  /** For people. */
+  /** Why, for people. */
   reason: string;
 }
 
-/** What the cloud holds of the boat, and wants. */
+/** What the cloud holds of the boat, and what it requests. */
 export interface HandshakeResponse {
-  /** Everything up to and with this number is there. */
+  /** The cloud holds every frame up to and including this sequence number. */
   cursor: number;
   holes: readonly Range[];
-  /** First number that is to be sent live. */
+  /** First sequence number that the boat must send live. */
   liveStartFrom: number;
-  /** Those that both sides have; none at a peer's. */
+  /** Features that both sides have; none for clouds with other software. */
   features: readonly string[];
-  /** Whether the instance was here before. */
+  /** False for a new instance. */
   known: boolean;
-  /** Everything up to and with this number is on the cloud's disk. */
+  /** Every frame up to and including this sequence number is on the cloud's disk. */
   durableThrough: number;
-  /** Live frames a second on average; 0: as many as come. */
+  /** Live frames per second on average; 0: unlimited. */
   rateLimit: number;
-  /** Live frames at once. */
+  /** Live frames in one burst. */
   rateBurst: number;
-  /** What is wanted of the boat's former epochs; default nothing. */
+  /** What is requested of earlier epochs; default nothing. */
   formerHoles?: readonly FormerHoles[];
 }
 
-/** A frame on its way to the cloud. */
+/** A frame as the boat sends it. */
 export interface LiveFrame {
-  /** 0: tells about a device, is never numbered nor recorded. */
+  /** 0: introduces a device; neither numbered nor recorded. */
   seq: number;
   /** Microseconds since 1970. */
   timestampUs: number;
   /** 29 bits of identifier; bits 29 and 30: index of the bus. */
   canId: number;
-  /** The whole payload. In what was decoded: a view of the received message. */
+  /** The complete payload. After decoding: a view of the received message. */
   data: Uint8Array;
 }
 
-/** How far the boat is. */
+/** Progress of the boat. */
 export interface BoatStatus {
   headSeq: number;
   journalBytes: number;
 }
 
-/** What the boat says on the live stream. `unknown` is what newer boats may say: nothing for us. */
+/** Message from the boat on the live stream. `unknown`: from newer software, ignored. */
 export type LiveUpstream =
   | { kind: "frame"; frame: LiveFrame }
   | { kind: "status"; status: BoatStatus }
   | { kind: "batch"; frames: readonly LiveFrame[] }
   | { kind: "unknown" };
 
-/** What the cloud says on the live stream. */
+/** Message from the cloud on the live stream. */
 export interface LiveStatus {
-  /** Everything up to and with this number is on the cloud's disk. */
+  /** Every frame up to and including this sequence number is on the cloud's disk. */
   ackSeq: number;
-  /** Highest live number that has come; 0 at a peer's. */
+  /** Highest sequence number received live; 0 from clouds with other software. */
   receivedThrough: number;
 }
 
-/** A block of the journal on its way to the cloud. Nothing in it is to be believed before the block was read. */
+/** A block of the journal as the boat sends it. None of the figures is trusted before the block itself is read. */
 export interface BackfillBlock {
   baseSeq: number;
   /** Microseconds since 1970. */
   baseTimeUs: number;
   frameCount: number;
-  /** One zstd frame, or the whole block. In what was decoded: a view of the received message. */
+  /** One zstd frame, or the whole block. After decoding: a view of the received message. */
   data: Uint8Array;
-  /** Whether `data` is zstd. */
+  /** True: `data` is zstd. */
   compressed: boolean;
-  /** Bytes of the block when it is unpacked. */
+  /** Length of the uncompressed block, bytes. */
   blockSize: number;
-  /** Where it lies on the boat: place in the file … */
+  /** Offset in the file on the boat, bytes. */
   fileOffset: number;
-  /** … and bytes there. */
+  /** Length in the file on the boat, bytes. */
   length: number;
-  /** 16 bytes that name the former epoch it is of; left out: the current one. */
+  /** 16 bytes that identify an earlier epoch; absent: the current one. */
   epoch?: Uint8Array<ArrayBuffer>;
 }
 
-/** What the boat says on the backfill stream. */
+/** Message from the boat on the backfill stream. */
 export interface BackfillUpstream {
-  /** Nothing when a newer boat says something else. */
+  /** Undefined in a message from newer software. */
   block: BackfillBlock | undefined;
 }
 
-/** What the cloud says on the backfill stream. */
+/** Message from the cloud on the backfill stream. */
 export interface BackfillStatus {
-  /** Everything up to and with this number is there. */
+  /** The cloud holds every frame up to and including this sequence number. */
   continuousThrough: number;
   /** What is still missing. */
   remaining: readonly Range[];
-  /** What the blocks since the last status have brought. */
+  /** Ranges filled by the blocks since the last status. */
   filled: readonly Range[];
   rejected: readonly RejectedBlock[];
-  /** 16 bytes that name the former epoch that all of this is about; left out: the current one. */
+  /** 16 bytes that identify the earlier epoch that this status is about; absent: the current one. */
   epoch?: Uint8Array<ArrayBuffer>;
 }
 
-/** A block that the cloud did not take. */
+/** A block that the cloud refused. */
 export interface RejectedBlock {
   baseSeq: number;
-  /** For people. */
+  /** Why, for people. */
   reason: string;
 }
 

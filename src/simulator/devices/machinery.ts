@@ -1,12 +1,20 @@
 import type { Fields } from "../../pgn/mod.ts";
-import { type Broadcast, type DeviceSpec, MAKER, marineName, saidBy, type View } from "./device.ts";
+import {
+  type Broadcast,
+  broadcast,
+  device,
+  type DeviceSpec,
+  MANUFACTURER,
+  manufacturerFields,
+  type View,
+} from "./device.ts";
 import { type Electrics, HOUSE_CAPACITY_AH, TANK_CAPACITY_L, type Tanks } from "../machinery.ts";
 import { inSteps } from "../navigation.ts";
 import { airAt } from "../weather.ts";
 
 /** Charge air pressure at full load. */
 const FULL_BOOST_PA = 160_000;
-/** Steps in which an engine tells its gateway (SAE J1939-71: SPN 102, 100, 110, 175, 168), where the field has finer ones. */
+/** Resolution of an engine's J1939 data (SAE J1939-71: SPN 102, 100, 110, 175, 168) where that of the field is finer. */
 const ENGINE_STEP = { boostPa: 2000, oilPressurePa: 4000, coolantK: 1, oilK: 1 / 32, alternatorVolt: 0.05 };
 /** Battery instances. */
 const HOUSE = 0;
@@ -16,7 +24,7 @@ const START_STARBOARD = 2;
 const BATTERY = 0;
 /** States of PGN 127507. */
 const CHARGER_STATE = { off: 0, bulk: 1, absorption: 2, float: 5 } as const;
-/** Most that PGN 127497 can count. */
+/** Maximum value of PGN 127497. */
 const MAX_TRIP_FUEL_L = 65_532;
 const ZERO_CELSIUS_K = 273.15;
 
@@ -24,100 +32,59 @@ const ZERO_CELSIUS_K = 273.15;
 export function engineGateway(side: "port" | "starboard"): DeviceSpec {
   const instance = side === "port" ? 0 : 1;
   const engineOf = ({ passage }: View) => passage.engines[instance];
-  return {
-    name: marineName({
-      unique: 30_417 + instance * 13,
-      maker: MAKER.yachtDevices,
-      deviceClass: 50,
-      deviceFunction: 160,
-      instance,
-    }),
-    preferredAddress: 16,
-    product: {
-      code: 7_310,
-      model: "YDEG-04",
-      softwareVersion: "1.17 21/09/2023",
-      modelVersion: "YDEG-04N",
-      serial: `0004${3_017 + instance}`,
-      loadEquivalency: 1,
-    },
-    configuration: [`Engine ${side}`, "", "Yacht Devices Ltd., www.yachtd.com"],
-    powerOnMs: 40 + instance * 67,
-    receives: [],
-    broadcasts: engineBroadcasts(instance, engineOf),
-  };
+  return device(side === "port" ? "enginePort" : "engineStarboard", engineBroadcasts(instance, engineOf));
 }
 
-/** A temperature in kelvins, in steps that count from 0 °C. */
+/** Rounds a temperature in kelvins to steps that count from 0 °C. */
 function celsiusInSteps(kelvins: number, step: number): number {
   return ZERO_CELSIUS_K + inSteps(kelvins - ZERO_CELSIUS_K, step);
 }
 
 function engineBroadcasts(instance: 0 | 1, engineOf: (view: View) => View["passage"]["engines"][0]): Broadcast[] {
   return [
-    {
-      pgn: 127488,
-      prio: 2,
-      intervalMs: 100,
-      fields: (view) => {
-        const { speedRpm, loadPercent } = engineOf(view);
-        return {
-          engine_instance: instance,
-          engine_speed: speedRpm,
-          engine_boost: inSteps(FULL_BOOST_PA * loadPercent / 100, ENGINE_STEP.boostPa),
-        };
-      },
-    },
-    {
-      pgn: 127489,
-      prio: 2,
-      intervalMs: 500,
-      fields: (view) => {
-        const engine = engineOf(view);
-        const { startPortVolt, startStarboardVolt } = view.passage.electrics;
-        return {
-          engine_instance: instance,
-          oil_pressure: inSteps(engine.oilPressurePa, ENGINE_STEP.oilPressurePa),
-          oil_temperature: celsiusInSteps(engine.oilK, ENGINE_STEP.oilK),
-          temperature: celsiusInSteps(engine.coolantK, ENGINE_STEP.coolantK),
-          alternator_potential: inSteps(
-            instance === 0 ? startPortVolt : startStarboardVolt,
-            ENGINE_STEP.alternatorVolt,
-          ),
-          fuel_rate: engine.fuelRateLph,
-          total_engine_hours: engine.hoursS,
-          discrete_status_1: 0,
-          discrete_status_2: 0,
-          percent_engine_load: engine.loadPercent,
-        };
-      },
-    },
-    {
-      pgn: 127493,
-      prio: 2,
-      intervalMs: 1000,
-      fields: (view) => ({
-        instance,
-        transmission_gear: "Forward",
-        oil_pressure: 1_650_000,
-        oil_temperature: engineOf(view).gearOilK,
-        discrete_status1: 0,
-      }),
-    },
-    {
-      pgn: 127497,
-      prio: 5,
-      intervalMs: 1000,
-      fields: (view) => ({
-        instance,
-        trip_fuel_used: Math.min(engineOf(view).tripFuelL, MAX_TRIP_FUEL_L),
-        instantaneous_fuel_economy: engineOf(view).fuelRateLph,
-      }),
-    },
+    broadcast({ pgn: 127488, prio: 2, intervalMs: 100 }, (view) => {
+      const { speedRpm, loadPercent } = engineOf(view);
+      return {
+        engine_instance: instance,
+        engine_speed: speedRpm,
+        engine_boost: inSteps(FULL_BOOST_PA * loadPercent / 100, ENGINE_STEP.boostPa),
+      };
+    }),
+    broadcast({ pgn: 127489, prio: 2, intervalMs: 500 }, (view) => {
+      const engine = engineOf(view);
+      const { startPortVolt, startStarboardVolt } = view.passage.electrics;
+      return {
+        engine_instance: instance,
+        oil_pressure: inSteps(engine.oilPressurePa, ENGINE_STEP.oilPressurePa),
+        oil_temperature: celsiusInSteps(engine.oilK, ENGINE_STEP.oilK),
+        temperature: celsiusInSteps(engine.coolantK, ENGINE_STEP.coolantK),
+        alternator_potential: inSteps(
+          instance === 0 ? startPortVolt : startStarboardVolt,
+          ENGINE_STEP.alternatorVolt,
+        ),
+        fuel_rate: engine.fuelRateLph,
+        total_engine_hours: engine.hoursS,
+        discrete_status_1: 0,
+        discrete_status_2: 0,
+        percent_engine_load: engine.loadPercent,
+      };
+    }),
+    broadcast({ pgn: 127493, prio: 2, intervalMs: 1000 }, (view) => ({
+      instance,
+      transmission_gear: "Forward",
+      oil_pressure: 1_650_000,
+      oil_temperature: engineOf(view).gearOilK,
+      discrete_status1: 0,
+    })),
+    broadcast({ pgn: 127497, prio: 5, intervalMs: 1000 }, (view) => ({
+      instance,
+      trip_fuel_used: Math.min(engineOf(view).tripFuelL, MAX_TRIP_FUEL_L),
+      instantaneous_fuel_economy: engineOf(view).fuelRateLph,
+    })),
   ];
 }
 
-/** Hub of the batteries with shunt and charger. Speaks its maker's registers, too. */
+/** Battery hub with shunt and charger. Also sends the manufacturer's registers. */
 export function batteryHub(): DeviceSpec {
   const battery = (instance: number, values: (electrics: Electrics) => Fields): Broadcast => ({
     pgn: 127508,
@@ -125,45 +92,25 @@ export function batteryHub(): DeviceSpec {
     intervalMs: 1500,
     fields: ({ passage, sid }) => ({ instance, ...values(passage.electrics), sid }),
   });
-  return {
-    name: marineName({ unique: 422_118, maker: MAKER.victron, deviceClass: 35, deviceFunction: 170 }),
-    preferredAddress: 30,
-    product: {
-      code: 49_236,
-      model: "Cerbo GX",
-      softwareVersion: "v3.42",
-      modelVersion: "MK2",
-      serial: "HQ2142CFGHJ",
-      loadEquivalency: 1,
-    },
-    configuration: ["House bank 600 Ah LiFePO4", "Nav station", "Victron Energy B.V."],
-    powerOnMs: 74,
-    receives: [127501],
-    broadcasts: [
-      battery(HOUSE, ({ houseVolt, houseAmpere, houseK }) => ({
-        voltage: houseVolt,
-        current: houseAmpere,
-        temperature: houseK,
-      })),
-      battery(START_PORT, ({ startPortVolt }) => ({ voltage: startPortVolt })),
-      battery(START_STARBOARD, ({ startStarboardVolt }) => ({ voltage: startStarboardVolt })),
-      { pgn: 127506, prio: 6, intervalMs: 1500, fields: houseDetails },
-      {
-        pgn: 127507,
-        prio: 6,
-        intervalMs: 1500,
-        fields: ({ passage: { electrics } }) => ({
-          instance: 0,
-          battery_instance: HOUSE,
-          operating_state: CHARGER_STATE[electrics.charge.type],
-          charge_mode: 0,
-          charger_enable: 1,
-          equalization_pending: 0,
-        }),
-      },
-      ...victronRegisters(),
-    ],
-  };
+  return device("batteryHub", [
+    battery(HOUSE, ({ houseVolt, houseAmpere, houseK }) => ({
+      voltage: houseVolt,
+      current: houseAmpere,
+      temperature: houseK,
+    })),
+    battery(START_PORT, ({ startPortVolt }) => ({ voltage: startPortVolt })),
+    battery(START_STARBOARD, ({ startStarboardVolt }) => ({ voltage: startStarboardVolt })),
+    broadcast({ pgn: 127506, prio: 6, intervalMs: 1500 }, houseDetails),
+    broadcast({ pgn: 127507, prio: 6, intervalMs: 1500 }, ({ passage: { electrics } }) => ({
+      instance: 0,
+      battery_instance: HOUSE,
+      operating_state: CHARGER_STATE[electrics.charge.type],
+      charge_mode: 0,
+      charger_enable: 1,
+      equalization_pending: 0,
+    })),
+    ...victronRegisters(),
+  ]);
 }
 
 function houseDetails({ passage: { electrics }, sid }: View): Fields {
@@ -181,15 +128,15 @@ function houseDetails({ passage: { electrics }, sid }: View): Fields {
   };
 }
 
-/** Registers of the battery monitor, with the steps of their values. */
+/** Registers of the battery monitor. */
 function victronRegisters(): Broadcast[] {
   const register = (name: string, steps: (electrics: Electrics) => number): Broadcast => ({
     pgn: 61184,
     prio: 7,
     intervalMs: 2000,
-    // The field has no sign: negative numbers are given as what they are in two's complement.
+    // The field is unsigned: negative numbers are sent as two's complement.
     fields: ({ passage }) => ({
-      ...saidBy(MAKER.victron),
+      ...manufacturerFields(MANUFACTURER.victron),
       register: { name },
       payload: Math.round(steps(passage.electrics)) >>> 0,
     }),
@@ -215,21 +162,9 @@ const TANKS: readonly { key: keyof Tanks; instance: number; fluid: number }[] = 
 
 /** Gateway of the tank senders. */
 export function tankGateway(): DeviceSpec {
-  return {
-    name: marineName({ unique: 118_540, maker: MAKER.yachtDevices, deviceClass: 75, deviceFunction: 150 }),
-    preferredAddress: 50,
-    product: {
-      code: 7_722,
-      model: "YDTA-04",
-      softwareVersion: "1.05 12/02/2022",
-      modelVersion: "YDTA-04N",
-      serial: "00118540",
-      loadEquivalency: 1,
-    },
-    configuration: ["Tanks", "", "Yacht Devices Ltd., www.yachtd.com"],
-    powerOnMs: 150,
-    receives: [],
-    broadcasts: TANKS.map(({ key, instance, fluid }) => ({
+  return device(
+    "tankGateway",
+    TANKS.map(({ key, instance, fluid }) => ({
       pgn: 127505,
       prio: 6,
       intervalMs: 2500,
@@ -240,79 +175,49 @@ export function tankGateway(): DeviceSpec {
         capacity: TANK_CAPACITY_L[key],
       }),
     })),
-  };
+  );
 }
 
-/** Thermometers in the engine rooms and in the refrigerator. Sends exhaust temperatures in its maker's way, too. */
+/** Thermometers in the engine rooms and in the refrigerator. Also sends exhaust temperatures as a proprietary message. */
 export function thermometers(): DeviceSpec {
   const outside = ({ passage }: View) => airAt(passage.climate, passage.timeMs / 1000).airK;
-  const every2s = (pgn: number, fields: Broadcast["fields"]): Broadcast => ({ pgn, prio: 5, intervalMs: 2000, fields });
-  const exhaust = (pgn: number, { instance, said }: { instance: 0 | 1; said: Fields }) =>
+  const every2s = (pgn: number, fields: Broadcast["fields"]) => broadcast({ pgn, prio: 5, intervalMs: 2000 }, fields);
+  const exhaust = (pgn: number, { instance, common }: { instance: 0 | 1; common: Fields }) =>
     every2s(pgn, ({ sid, passage }) => ({
-      ...said,
+      ...common,
       sid,
       instance,
       actual_temperature: passage.engines[instance].exhaustK,
     }));
   const standard = { temperature_source: "exhaust_gas" };
-  const maretrons = { ...saidBy(MAKER.maretron), source: "Exhaust Gas Temperature" };
-  return {
-    name: marineName({ unique: 1_580_965, maker: MAKER.maretron, deviceClass: 75, deviceFunction: 130 }),
-    preferredAddress: 52,
-    product: {
-      code: 16_710,
-      model: "TMP100",
-      softwareVersion: "1.4.3",
-      modelVersion: "TMP100-01",
-      serial: "1580965",
-      loadEquivalency: 2,
-    },
-    configuration: ["Engine rooms and galley", "", "Maretron, LLP"],
-    powerOnMs: 171,
-    receives: [],
-    broadcasts: [
-      exhaust(130316, { instance: 0, said: standard }),
-      exhaust(130316, { instance: 1, said: standard }),
-      exhaust(130823, { instance: 0, said: maretrons }),
-      exhaust(130823, { instance: 1, said: maretrons }),
-      every2s(130312, (view) => ({
-        sid: view.sid,
-        instance: 0,
-        temperature_source: "engine_room",
-        actual_temperature: outside(view) + 0.25 * (view.passage.engines[0].coolantK - outside(view)),
-      })),
-      every2s(130312, ({ sid, passage: { switches } }) => ({
-        sid,
-        instance: 1,
-        temperature_source: "refrigeration",
-        actual_temperature: ZERO_CELSIUS_K + (switches.refrigerator ? 4.2 : 5.6),
-        set_temperature: ZERO_CELSIUS_K + 5,
-      })),
-    ],
-  };
+  const maretron = { ...manufacturerFields(MANUFACTURER.maretron), source: "Exhaust Gas Temperature" };
+  return device("thermometers", [
+    exhaust(130316, { instance: 0, common: standard }),
+    exhaust(130316, { instance: 1, common: standard }),
+    exhaust(130823, { instance: 0, common: maretron }),
+    exhaust(130823, { instance: 1, common: maretron }),
+    every2s(130312, (view) => ({
+      sid: view.sid,
+      instance: 0,
+      temperature_source: "engine_room",
+      actual_temperature: outside(view) + 0.25 * (view.passage.engines[0].coolantK - outside(view)),
+    })),
+    every2s(130312, ({ sid, passage: { switches } }) => ({
+      sid,
+      instance: 1,
+      temperature_source: "refrigeration",
+      actual_temperature: ZERO_CELSIUS_K + (switches.refrigerator ? 4.2 : 5.6),
+      set_temperature: ZERO_CELSIUS_K + 5,
+    })),
+  ]);
 }
 
 /** Switch panel. */
 export function switchBank(): DeviceSpec {
-  return {
-    name: marineName({ unique: 209_771, maker: MAKER.yachtDevices, deviceClass: 30, deviceFunction: 140 }),
-    preferredAddress: 60,
-    product: {
-      code: 7_511,
-      model: "YDCC-04",
-      softwareVersion: "1.31 02/05/2023",
-      modelVersion: "YDCC-04N",
-      serial: "00209771",
-      loadEquivalency: 2,
-    },
-    configuration: ["Circuit control, nav station", "", "Yacht Devices Ltd., www.yachtd.com"],
-    powerOnMs: 196,
-    receives: [127502],
-    broadcasts: [{
-      pgn: 127501,
-      prio: 3,
-      intervalMs: 1000,
-      fields: ({ passage: { switches } }) => ({ instance: 0, indicators: Object.values(switches).map(Number) }),
-    }],
-  };
+  return device("switchBank", [{
+    pgn: 127501,
+    prio: 3,
+    intervalMs: 1000,
+    fields: ({ passage: { switches } }) => ({ instance: 0, indicators: Object.values(switches).map(Number) }),
+  }]);
 }

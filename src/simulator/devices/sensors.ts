@@ -1,5 +1,13 @@
 import type { Fields } from "../../pgn/mod.ts";
-import { dayAndTime, type DeviceSpec, MAKER, marineName, saidBy, type View } from "./device.ts";
+import {
+  broadcast,
+  dayAndTime,
+  device,
+  type DeviceSpec,
+  MANUFACTURER,
+  manufacturerFields,
+  type View,
+} from "./device.ts";
 import { compass, radians, wrapHalfTurn } from "../navigation.ts";
 import { noiseAt } from "../random.ts";
 import { skyAt, usedSatellites } from "../sky.ts";
@@ -7,7 +15,7 @@ import { airAt, depthAt } from "../weather.ts";
 
 /** Magnetic variation in the Kiel Bight, positive east. */
 const VARIATION_RAD = radians(4.3);
-/** Magnetic model 2020, as PGN 127258 numbers it, and the day it was published: 2019-12-10. */
+/** World Magnetic Model 2020: its number in PGN 127258, and its date of publication, 2019-12-10. */
 const WMM_2020 = 8;
 const WMM_2020_DAYS = 18_240;
 const ANTENNA_HEIGHT_M = 4.2;
@@ -15,9 +23,9 @@ const GEOIDAL_SEPARATION_M = 40.1;
 /** GPS with SBAS and GLONASS, plain fix: PGN 129029. */
 const GNSS_TYPE = 4;
 const GNSS_METHOD = 1;
-/** A fix with altitude, found by itself: PGN 129539. */
+/** Modes of PGN 129539. */
 const GNSS_MODE = { threeDimensional: 2, automatic: 3 } as const;
-/** The clock of PGN 126992 is that of GPS. */
+/** Time source of PGN 126992. */
 const TIME_SOURCE_GPS = 0;
 /** Depth of the transducer under the water line. */
 const TRANSDUCER_DEPTH_M = 0.55;
@@ -27,66 +35,35 @@ const secondsOf = (view: View) => view.passage.timeMs / 1000;
 /** GPS receiver. */
 export function gps(): DeviceSpec {
   const sky = (view: View) => skyAt(view.passage.seed, secondsOf(view));
-  return {
-    name: marineName({ unique: 1_204_417, maker: MAKER.garmin, deviceClass: 60, deviceFunction: 145 }),
-    preferredAddress: 2,
-    product: {
-      code: 2733,
-      model: "GPS 24xd",
-      softwareVersion: "4.10",
-      modelVersion: "Marine",
-      serial: "3925117734",
-      loadEquivalency: 2,
-    },
-    configuration: ["GPS on the cabin roof", "", "Garmin International, Inc."],
-    powerOnMs: 12,
-    receives: [],
-    broadcasts: [
-      { pgn: 129025, prio: 2, intervalMs: 100, fields: ({ passage }) => ({ ...passage.motion.position }) },
-      {
-        pgn: 129026,
-        prio: 2,
-        intervalMs: 125,
-        fields: ({ passage: { motion }, sid }) => ({
-          sid,
-          cog_reference: "true",
-          cog: compass(motion.courseOverGroundRad),
-          sog: motion.speedOverGroundMps,
-        }),
-      },
-      { pgn: 129029, prio: 3, intervalMs: 1000, fields: fixOf },
-      {
-        pgn: 129539,
-        prio: 6,
-        intervalMs: 1000,
-        fields: (view) => ({
-          sid: view.sid,
-          desired_mode: GNSS_MODE.automatic,
-          actual_mode: GNSS_MODE.threeDimensional,
-          hdop: sky(view).hdop,
-          vdop: sky(view).vdop,
-        }),
-      },
-      {
-        pgn: 129540,
-        prio: 6,
-        intervalMs: 1000,
-        fields: (view) => ({ sid: view.sid, satellites: sky(view).satellites }),
-      },
-      {
-        pgn: 126992,
-        prio: 3,
-        intervalMs: 1000,
-        fields: ({ sid, wallUs }) => ({ sid, time_source: TIME_SOURCE_GPS, ...dayAndTime(wallUs) }),
-      },
-      {
-        pgn: 127258,
-        prio: 7,
-        intervalMs: 1000,
-        fields: ({ sid }) => ({ sid, source: WMM_2020, days_since_1970: WMM_2020_DAYS, variation: VARIATION_RAD }),
-      },
-    ],
-  };
+  return device("gps", [
+    broadcast({ pgn: 129025, prio: 2, intervalMs: 100 }, ({ passage }) => ({ ...passage.motion.position })),
+    broadcast({ pgn: 129026, prio: 2, intervalMs: 125 }, ({ passage: { motion }, sid }) => ({
+      sid,
+      cog_reference: "true",
+      cog: compass(motion.courseOverGroundRad),
+      sog: motion.speedOverGroundMps,
+    })),
+    broadcast({ pgn: 129029, prio: 3, intervalMs: 1000 }, fixOf),
+    broadcast({ pgn: 129539, prio: 6, intervalMs: 1000 }, (view) => ({
+      sid: view.sid,
+      desired_mode: GNSS_MODE.automatic,
+      actual_mode: GNSS_MODE.threeDimensional,
+      hdop: sky(view).hdop,
+      vdop: sky(view).vdop,
+    })),
+    broadcast(
+      { pgn: 129540, prio: 6, intervalMs: 1000 },
+      (view) => ({ sid: view.sid, satellites: sky(view).satellites }),
+    ),
+    broadcast(
+      { pgn: 126992, prio: 3, intervalMs: 1000 },
+      ({ sid, wallUs }) => ({ sid, time_source: TIME_SOURCE_GPS, ...dayAndTime(wallUs) }),
+    ),
+    broadcast(
+      { pgn: 127258, prio: 7, intervalMs: 1000 },
+      ({ sid }) => ({ sid, source: WMM_2020, days_since_1970: WMM_2020_DAYS, variation: VARIATION_RAD }),
+    ),
+  ]);
 }
 
 function fixOf(view: View): Fields {
@@ -111,187 +88,94 @@ function fixOf(view: View): Fields {
 
 /** Satellite compass with motion sensor. */
 export function satelliteCompass(): DeviceSpec {
-  return {
-    name: marineName({ unique: 88_213, maker: MAKER.furuno, deviceClass: 60, deviceFunction: 140 }),
-    preferredAddress: 4,
-    product: {
-      code: 10_621,
-      model: "SCX20",
-      softwareVersion: "20P8235-00",
-      modelVersion: "1.05",
-      serial: "100347",
-      loadEquivalency: 6,
-    },
-    configuration: ["Compass amidships", "", "Furuno Electric Co., Ltd."],
-    powerOnMs: 25,
-    receives: [127258],
-    broadcasts: [
-      {
-        pgn: 127250,
-        prio: 2,
-        intervalMs: 100,
-        fields: ({ passage, sid }) => ({
-          sid,
-          heading: compass(passage.motion.headingRad - VARIATION_RAD),
-          deviation: 0,
-          variation: VARIATION_RAD,
-          heading_reference: "magnetic",
-        }),
-      },
-      {
-        pgn: 127251,
-        prio: 2,
-        intervalMs: 100,
-        fields: ({ passage, sid }) => ({ sid, rate: passage.motion.turnRateRadPerS }),
-      },
-      {
-        pgn: 127257,
-        prio: 3,
-        intervalMs: 100,
-        fields: ({ passage: { motion, weather }, sid }) => ({
-          sid,
-          yaw: wrapHalfTurn(motion.headingRad),
-          pitch: weather.pitchRad,
-          roll: weather.rollRad,
-        }),
-      },
-      { pgn: 127252, prio: 3, intervalMs: 500, fields: ({ passage, sid }) => ({ sid, heave: passage.weather.heaveM }) },
-    ],
-  };
+  return device("satelliteCompass", [
+    broadcast({ pgn: 127250, prio: 2, intervalMs: 100 }, ({ passage, sid }) => ({
+      sid,
+      heading: compass(passage.motion.headingRad - VARIATION_RAD),
+      deviation: 0,
+      variation: VARIATION_RAD,
+      heading_reference: "magnetic",
+    })),
+    broadcast(
+      { pgn: 127251, prio: 2, intervalMs: 100 },
+      ({ passage, sid }) => ({ sid, rate: passage.motion.turnRateRadPerS }),
+    ),
+    broadcast({ pgn: 127257, prio: 3, intervalMs: 100 }, ({ passage: { motion, weather }, sid }) => ({
+      sid,
+      yaw: wrapHalfTurn(motion.headingRad),
+      pitch: weather.pitchRad,
+      roll: weather.rollRad,
+    })),
+    broadcast(
+      { pgn: 127252, prio: 3, intervalMs: 500 },
+      ({ passage, sid }) => ({ sid, heave: passage.weather.heaveM }),
+    ),
+  ]);
 }
 
-/** Masthead wind with a computer that works out true wind, leeway and current. */
+/** Masthead wind sensor with a computer for true wind, leeway and current. */
 export function wind(): DeviceSpec {
-  return {
-    name: marineName({ unique: 640_031, maker: MAKER.bAndG, deviceClass: 85, deviceFunction: 130 }),
-    preferredAddress: 7,
-    product: {
-      code: 14_250,
-      model: "H5000 Hydra",
-      softwareVersion: "2.0.46.2.9",
-      modelVersion: "000-11545-001",
-      serial: "107733#",
-      loadEquivalency: 4,
-    },
-    configuration: ["Wind at masthead", "", "B&G"],
-    powerOnMs: 61,
-    receives: [127250, 128259, 129026],
-    broadcasts: [
-      {
-        pgn: 130306,
-        prio: 2,
-        intervalMs: 100,
-        fields: ({ passage: { weather: { wind } }, sid }) => ({
-          sid,
-          wind_speed: wind.apparentSpeedMps,
-          wind_angle: compass(wind.apparentAngleRad),
-          wind_reference: "apparent",
-        }),
-      },
-      {
-        pgn: 130306,
-        prio: 2,
-        intervalMs: 100,
-        fields: ({ passage: { weather: { wind } }, sid }) => ({
-          sid,
-          wind_speed: wind.trueSpeedMps,
-          wind_angle: compass(wind.trueAngleRad),
-          wind_reference: "true_boat",
-        }),
-      },
-      {
-        pgn: 130306,
-        prio: 2,
-        intervalMs: 1000,
-        fields: ({ passage: { weather: { wind } }, sid }) => ({
-          sid,
-          wind_speed: wind.trueSpeedMps,
-          wind_angle: compass(wind.trueFromRad),
-          wind_reference: "true_north",
-        }),
-      },
-      {
-        pgn: 130824,
-        prio: 3,
-        intervalMs: 1000,
-        fields: ({ passage: { motion, weather } }) => ({
-          ...saidBy(MAKER.bAndG),
-          list: [
-            { key: "Leeway Angle", value: motion.leewayRad },
-            { key: "Current Drift", value: weather.currentSpeedMps },
-            { key: "Current Set", value: compass(weather.currentSetRad) },
-            { key: "Attitude Roll", value: weather.rollRad },
-            { key: "Pitch Angle", value: weather.pitchRad },
-          ],
-        }),
-      },
-    ],
-  };
+  return device("wind", [
+    broadcast({ pgn: 130306, prio: 2, intervalMs: 100 }, ({ passage: { weather: { wind } }, sid }) => ({
+      sid,
+      wind_speed: wind.apparentSpeedMps,
+      wind_angle: compass(wind.apparentAngleRad),
+      wind_reference: "apparent",
+    })),
+    broadcast({ pgn: 130306, prio: 2, intervalMs: 100 }, ({ passage: { weather: { wind } }, sid }) => ({
+      sid,
+      wind_speed: wind.trueSpeedMps,
+      wind_angle: compass(wind.trueAngleRad),
+      wind_reference: "true_boat",
+    })),
+    broadcast({ pgn: 130306, prio: 2, intervalMs: 1000 }, ({ passage: { weather: { wind } }, sid }) => ({
+      sid,
+      wind_speed: wind.trueSpeedMps,
+      wind_angle: compass(wind.trueFromRad),
+      wind_reference: "true_north",
+    })),
+    broadcast({ pgn: 130824, prio: 3, intervalMs: 1000 }, ({ passage: { motion, weather } }) => ({
+      ...manufacturerFields(MANUFACTURER.bAndG),
+      list: [
+        { key: "Leeway Angle", value: motion.leewayRad },
+        { key: "Current Drift", value: weather.currentSpeedMps },
+        { key: "Current Set", value: compass(weather.currentSetRad) },
+        { key: "Attitude Roll", value: weather.rollRad },
+        { key: "Pitch Angle", value: weather.pitchRad },
+      ],
+    })),
+  ]);
 }
 
 /** Transducer for depth, speed and temperature. */
 export function transducer(): DeviceSpec {
   const sea = (view: View) => airAt(view.passage.climate, secondsOf(view)).seaK;
-  return {
-    name: marineName({ unique: 301_982, maker: MAKER.airmar, deviceClass: 60, deviceFunction: 136 }),
-    preferredAddress: 35,
-    product: {
-      code: 34_233,
-      model: "DST810",
-      softwareVersion: "2.006,1.000",
-      modelVersion: "IDST810-NV40-1,HW3:1,OEM0",
-      serial: "5073221",
-      loadEquivalency: 3,
-    },
-    configuration: ["Hull, starboard bow", "", "Airmar Technology Corporation"],
-    powerOnMs: 92,
-    receives: [],
-    broadcasts: [
-      {
-        pgn: 128259,
-        prio: 2,
-        intervalMs: 200,
-        fields: ({ passage, sid }) => ({
-          sid,
-          speed_water: passage.motion.speedThroughWaterMps,
-          speed_type: "paddle_wheel",
-        }),
-      },
-      {
-        pgn: 128267,
-        prio: 3,
-        intervalMs: 500,
-        fields: ({ passage, sid }) => ({
-          sid,
-          depth: depthAt(passage.climate, passage.motion.position) - TRANSDUCER_DEPTH_M,
-          offset: TRANSDUCER_DEPTH_M,
-          range: 100,
-        }),
-      },
-      {
-        pgn: 128275,
-        prio: 6,
-        intervalMs: 1000,
-        fields: ({ passage, wallUs }) => ({ ...dayAndTime(wallUs), log: passage.logM, trip_log: passage.tripM }),
-      },
-      {
-        pgn: 128000,
-        prio: 4,
-        intervalMs: 500,
-        fields: ({ passage, sid }) => ({ sid, leeway_angle: passage.motion.leewayRad }),
-      },
-      { pgn: 130310, prio: 5, intervalMs: 500, fields: (view) => ({ sid: view.sid, water_temperature: sea(view) }) },
-      {
-        pgn: 130312,
-        prio: 5,
-        intervalMs: 2000,
-        fields: (view) => ({
-          sid: view.sid,
-          instance: 0,
-          temperature_source: "sea",
-          actual_temperature: sea(view),
-        }),
-      },
-    ],
-  };
+  return device("transducer", [
+    broadcast({ pgn: 128259, prio: 2, intervalMs: 200 }, ({ passage, sid }) => ({
+      sid,
+      speed_water: passage.motion.speedThroughWaterMps,
+      speed_type: "paddle_wheel",
+    })),
+    broadcast({ pgn: 128267, prio: 3, intervalMs: 500 }, ({ passage, sid }) => ({
+      sid,
+      depth: depthAt(passage.climate, passage.motion.position) - TRANSDUCER_DEPTH_M,
+      offset: TRANSDUCER_DEPTH_M,
+      range: 100,
+    })),
+    broadcast(
+      { pgn: 128275, prio: 6, intervalMs: 1000 },
+      ({ passage, wallUs }) => ({ ...dayAndTime(wallUs), log: passage.logM, trip_log: passage.tripM }),
+    ),
+    broadcast(
+      { pgn: 128000, prio: 4, intervalMs: 500 },
+      ({ passage, sid }) => ({ sid, leeway_angle: passage.motion.leewayRad }),
+    ),
+    broadcast({ pgn: 130310, prio: 5, intervalMs: 500 }, (view) => ({ sid: view.sid, water_temperature: sea(view) })),
+    broadcast({ pgn: 130312, prio: 5, intervalMs: 2000 }, (view) => ({
+      sid: view.sid,
+      instance: 0,
+      temperature_source: "sea",
+      actual_temperature: sea(view),
+    })),
+  ]);
 }

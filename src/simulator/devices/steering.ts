@@ -1,16 +1,16 @@
 import type { Fields } from "../../pgn/mod.ts";
-import { dayAndTime, type DeviceSpec, MAKER, marineName, type View } from "./device.ts";
+import { broadcast, dayAndTime, device, type DeviceSpec, type View } from "./device.ts";
 import { MAX_RUDDER_RAD } from "../motion.ts";
 import { compass, inSteps, radians } from "../navigation.ts";
 import { legTo, progressOn, ROUTE, ROUTE_NAME, waypointAt } from "../route.ts";
 
 const OFF_TRACK_LIMIT_M = 185;
-/** Steps of the rudder's feedback and orders, as a real pilot of this maker sends them. */
+/** Resolution of rudder position and orders of a real autopilot of this manufacturer. */
 const RUDDER_STEP_RAD = radians(0.05);
 /** Mode of PGN 129283 and calculation of PGN 129284. */
 const AUTONOMOUS = 0;
 const GREAT_CIRCLE = 0;
-/** Below this closing speed there is no sense in an estimated time of arrival. */
+/** Below this closing speed no time of arrival is sent. */
 const MIN_CLOSING_MPS = 0.3;
 
 /** Autopilot computer with its rudder feedback. */
@@ -18,101 +18,51 @@ export function autopilot(): DeviceSpec {
   // No order, to starboard, to port.
   const direction = (orderRad: number) => (Math.abs(orderRad) < 0.005 ? 0 : orderRad > 0 ? 1 : 2);
   const rudder = (angleRad: number) => inSteps(angleRad, RUDDER_STEP_RAD);
-  return {
-    name: marineName({ unique: 917_204, maker: MAKER.raymarine, deviceClass: 40, deviceFunction: 150 }),
-    preferredAddress: 204,
-    product: {
-      code: 33_401,
-      model: "ACU-400 Autopilot",
-      softwareVersion: "3.04",
-      modelVersion: "E70100",
-      serial: "0720541",
-      loadEquivalency: 1,
-    },
-    configuration: ["Autopilot, aft locker", "", "Raymarine UK Ltd."],
-    powerOnMs: 133,
-    receives: [127250, 127258, 128259, 129283, 129284, 129285, 130306],
-    broadcasts: [
-      {
-        pgn: 127245,
-        prio: 2,
-        intervalMs: 100,
-        fields: ({ passage: { pilot } }) => ({
-          instance: 0,
-          direction_order: direction(pilot.rudderOrderRad),
-          angle_order: rudder(pilot.rudderOrderRad),
-          position: rudder(pilot.rudderRad),
-        }),
-      },
-      {
-        pgn: 127237,
-        prio: 2,
-        intervalMs: 500,
-        fields: ({ passage: { motion, pilot, waypoint } }) => ({
-          rudder_limit_exceeded: "No",
-          off_heading_limit_exceeded: "No",
-          off_track_limit_exceeded: "No",
-          override: "No",
-          steering_mode: "Track Control",
-          turn_mode: "Rudder limit controlled",
-          heading_reference: "True",
-          commanded_rudder_direction: direction(pilot.rudderOrderRad),
-          commanded_rudder_angle: rudder(pilot.rudderOrderRad),
-          heading_to_steer_course: compass(pilot.headingToSteerRad),
-          track: compass(progressOn(waypoint, motion.position).trackRad),
-          rudder_limit: MAX_RUDDER_RAD,
-          off_track_limit: OFF_TRACK_LIMIT_M,
-          vessel_heading: compass(motion.headingRad),
-        }),
-      },
-    ],
-  };
+  return device("autopilot", [
+    broadcast({ pgn: 127245, prio: 2, intervalMs: 100 }, ({ passage: { pilot } }) => ({
+      instance: 0,
+      direction_order: direction(pilot.rudderOrderRad),
+      angle_order: rudder(pilot.rudderOrderRad),
+      position: rudder(pilot.rudderRad),
+    })),
+    broadcast({ pgn: 127237, prio: 2, intervalMs: 500 }, ({ passage: { motion, pilot, waypoint } }) => ({
+      rudder_limit_exceeded: "No",
+      off_heading_limit_exceeded: "No",
+      off_track_limit_exceeded: "No",
+      override: "No",
+      steering_mode: "Track Control",
+      turn_mode: "Rudder limit controlled",
+      heading_reference: "True",
+      commanded_rudder_direction: direction(pilot.rudderOrderRad),
+      commanded_rudder_angle: rudder(pilot.rudderOrderRad),
+      heading_to_steer_course: compass(pilot.headingToSteerRad),
+      track: compass(progressOn(waypoint, motion.position).trackRad),
+      rudder_limit: MAX_RUDDER_RAD,
+      off_track_limit: OFF_TRACK_LIMIT_M,
+      vessel_heading: compass(motion.headingRad),
+    })),
+  ]);
 }
 
-/** Chart plotter that knows the route. */
+/** Chart plotter with the active route. */
 export function plotter(): DeviceSpec {
-  return {
-    name: marineName({ unique: 1_530_776, maker: MAKER.navico, deviceClass: 120, deviceFunction: 130 }),
-    preferredAddress: 43,
-    product: {
-      code: 21_912,
-      model: "NSS12 evo3S",
-      softwareVersion: "22.1-67.1.119",
-      modelVersion: "000-15403-001",
-      serial: "021377A",
-      loadEquivalency: 1,
-    },
-    configuration: ["Plotter at the helm", "", "Navico"],
-    powerOnMs: 88,
-    receives: [129025, 129026, 129029, 127250, 128267, 129038, 129039, 129794, 129809, 129810, 130306],
-    broadcasts: [
-      {
-        pgn: 129283,
-        prio: 3,
-        intervalMs: 1000,
-        fields: ({ passage: { motion, waypoint }, sid }) => ({
-          sid,
-          xte_mode: AUTONOMOUS,
-          nav_term: 0,
-          xte: progressOn(waypoint, motion.position).crossTrackM,
-        }),
-      },
-      { pgn: 129284, prio: 3, intervalMs: 1000, fields: destinationOf },
-      {
-        pgn: 129285,
-        prio: 6,
-        intervalMs: 5000,
-        fields: () => ({
-          start_rps: 0,
-          route_id: 1,
-          navigation_direction: 0,
-          supplementary_data: 0,
-          route_name: ROUTE_NAME,
-          waypoints: ROUTE.map(({ id, name, position }) => ({ id, name, ...position })),
-        }),
-      },
-    ],
-  };
+  return device("plotter", [
+    broadcast({ pgn: 129283, prio: 3, intervalMs: 1000 }, ({ passage: { motion, waypoint }, sid }) => ({
+      sid,
+      xte_mode: AUTONOMOUS,
+      nav_term: 0,
+      xte: progressOn(waypoint, motion.position).crossTrackM,
+    })),
+    broadcast({ pgn: 129284, prio: 3, intervalMs: 1000 }, destinationOf),
+    broadcast({ pgn: 129285, prio: 6, intervalMs: 5000 }, () => ({
+      start_rps: 0,
+      route_id: 1,
+      navigation_direction: 0,
+      supplementary_data: 0,
+      route_name: ROUTE_NAME,
+      waypoints: ROUTE.map(({ id, name, position }) => ({ id, name, ...position })),
+    })),
+  ]);
 }
 
 function destinationOf({ passage, sid, wallUs }: View): Fields {
@@ -128,7 +78,7 @@ function destinationOf({ passage, sid, wallUs }: View): Fields {
     perp_crossed: Number(leg.perpendicularCrossed),
     arrival_circle_entered: Number(leg.arrived),
     calc_type: GREAT_CIRCLE,
-    // Plotters tell whole seconds.
+    // Plotters send whole seconds.
     eta_time: eta && Math.floor(eta.seconds_today),
     eta_date: eta?.days_since_1970,
     bearing_origin_to_dest: compass(leg.trackRad),

@@ -1,5 +1,5 @@
 import type { Fields } from "../../pgn/mod.ts";
-import { type Broadcast, dayAndTime, type DeviceSpec, MAKER, marineName, type View } from "./device.ts";
+import { type Broadcast, dayAndTime, device, type DeviceSpec, type View } from "./device.ts";
 import { compassInSteps, inSteps, radians } from "../navigation.ts";
 import { noiseAt } from "../random.ts";
 import { type Target, type Vessel, VESSELS } from "../traffic.ts";
@@ -12,36 +12,23 @@ const CLASS_B_MS = 30_000;
 const STATIC_MS = 360_000;
 const POSITION_PRIO = 4;
 const STATIC_PRIO = 6;
-/** From 14 knots on a class A ship reports more often. */
+/** 14 knots: faster class A ships report more often. */
 const FAST_MPS = 7.2;
 
-/** Steps of what travels by radio (ITU-R M.1371, tables 48 and 70): 1/10000 minute, 0.1 knot, 0.1° and, heading, 1°. */
+/** Resolutions of AIS (ITU-R M.1371, tables 48 and 70): 1/10000 minute, 0.1 knot, course 0.1°, heading 1°. */
 const STEP = { positionDeg: 1 / 600_000, speedMps: 0.1 * 1852 / 3600, courseRad: radians(0.1), headingRad: radians(1) };
 const HOUR_S = 3600;
 /** AIS message numbers (ITU-R M.1371, table 46). */
 const MESSAGE = { classAPosition: 1, classAStatic: 5, classBPosition: 18, classBStatic: 24 } as const;
-/** Values of the 19 bits that tell the state of the radio link; all ones would mean "not available". */
+/** Number of values of the 19-bit communication state; all ones would mean "not available". */
 const STATE_VALUES = 2 ** 19 - 1;
 
-/** AIS receiver: passes on what every vessel around reports. */
+/**
+ * AIS receiver: sends the reports of all vessels. Switched on late, so that it finds its preferred address in use by the
+ * plotter.
+ */
 export function aisReceiver(): DeviceSpec {
-  return {
-    name: marineName({ unique: 55_120, maker: MAKER.emTrak, deviceClass: 60, deviceFunction: 195 }),
-    preferredAddress: 43,
-    product: {
-      code: 4_270,
-      model: "B954",
-      softwareVersion: "2.18.0",
-      modelVersion: "Class B SOTDMA 5W",
-      serial: "B95455120",
-      loadEquivalency: 1,
-    },
-    configuration: ["AIS transceiver", "", "em-trak Marine Electronics Ltd."],
-    // Switched on late: the plotter already has the address that both want.
-    powerOnMs: 410,
-    receives: [129025, 129026, 129029],
-    broadcasts: VESSELS.flatMap((vessel, index) => reportsOf(vessel, index)),
-  };
+  return device("aisReceiver", VESSELS.flatMap((vessel, index) => reportsOf(vessel, index)));
 }
 
 function reportsOf(vessel: Vessel, index: number): Broadcast[] {
@@ -71,7 +58,7 @@ function reportsOf(vessel: Vessel, index: number): Broadcast[] {
   ];
 }
 
-/** What position reports of both classes tell. */
+/** Fields of position reports of both classes. */
 function positionOf({ vessel, position, courseRad, speedMps }: Target, { wallUs }: View): Fields {
   const timeS = Math.floor(wallUs / 1e6);
   const chance = (noiseAt(vessel.mmsi, timeS) + 1) / 2;
@@ -138,7 +125,7 @@ function staticOfA(vessel: Vessel, wallUs: number): Fields {
     ship_type: vessel.shipType,
     ...sizeOf(vessel),
     eta_date: eta.days_since_1970,
-    // Voyage data is typed in by hand: whole hours.
+    // Voyage data is entered by hand: whole hours.
     eta_time: Math.floor(eta.seconds_today / HOUR_S) * HOUR_S,
     draught: vessel.draughtM,
     destination: vessel.destination,

@@ -1,4 +1,4 @@
-import type { Batch, StreamKind } from "./batch.ts";
+import type { Batch, StreamKind } from "./channel.ts";
 
 /**
  * Most memory of the transport for a session whose client does not read, without the kernel's buffers: the connection's

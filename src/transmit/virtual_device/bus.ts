@@ -19,11 +19,11 @@ import {
   type Claimant,
   type ClaimEvent,
   type ClaimState,
+  EchoedClaims,
   NEW_CLAIM,
   stepClaim,
 } from "./claim.ts";
 import { framesOf, HEARTBEAT_MS, type OwnAnswer, OwnAnswers, type OwnIdentity } from "./own_answers.ts";
-import { EchoedClaims } from "./echoes.ts";
 import type { AddressUser, OutgoingMessage, OwnAddress, Transmit } from "../transmit.ts";
 
 /** Addresses to claim, in this order. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { newCounters, type RecordedItem } from "../../../src/can/mod.ts";
 import { BusStatus } from "../../../src/can/bus_status.ts";
-import { Delivery } from "../../../src/can/gateways/delivery.ts";
+import { Delivery } from "../../../src/can/gateways/connection.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { GatewaySink } from "../../support/gateway_sink.ts";
 import { Random } from "../../support/random.ts";

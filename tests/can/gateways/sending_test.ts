@@ -50,6 +50,20 @@ Deno.test("a Yacht Devices gateway is told each frame in a line", NET, async () 
   );
 });
 
+Deno.test("a MiniPlex is told each frame in a sentence, and we receive our frames", NET, async () => {
+  const told = await toldTo("mxpgn", async ({ bus, sink }) => {
+    await sendSome(bus);
+    await until("all is received", () => sink.heard.length === 4);
+  });
+  assert.deepEqual(text(told).split("\r\n"), [
+    "$MXPGN,00EA00,E310,00EE10*12",
+    "$MXPGN,01F805,E8FF,0C0B0A0908071460*12",
+    "$MXPGN,01F805,E8FF,131211100F0E0D61*17",
+    "$MXPGN,01F805,E8FF,1A19181716151462*12",
+    "",
+  ]);
+});
+
 Deno.test("a gateway of N2K ASCII is told whole messages in lines, and we hear our frames", NET, async () => {
   const told = await toldTo("n2k-ascii", async ({ bus, sink }) => {
     await sendSome(bus);

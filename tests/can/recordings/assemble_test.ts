@@ -52,12 +52,16 @@ Deno.test("messages that were recorded whole stay as they are, between frames in
 });
 
 Deno.test("buses do not mix, and messages are kept apart from what comes later", async () => {
-  const payloads = [0, 1].map((bus) => Uint8Array.from({ length: 20 }, (_, i) => 100 * bus + i));
-  const parts = payloads.map((payload) => splitFastPacket(payload, 3));
-  const items = parts[0]!.flatMap((_, i) => [0, 1].map((bus) => frame(i, { bus, id: FAST_ID, data: parts[bus]![i]! })));
-  const messages = await assemble(items);
-  assert.deepEqual(messages.map(({ bus }) => bus), [0, 1]);
-  assert.deepEqual(messages.map(({ data }) => data), payloads);
+  // 223 bytes fill the buffer of the assembler.
+  for (const length of [20, 223]) {
+    const payloads = [0, 1, 2, 3].map((n) => Uint8Array.from({ length }, (_, i) => 100 * n + i));
+    const parts = payloads.map((payload, n) => splitFastPacket(payload, n >> 1));
+    const fragments = (n: number, i: number) =>
+      [n, n + 1].map((n) => frame(i, { bus: n & 1, id: FAST_ID, data: parts[n]![i]! }));
+    const messages = await assemble([0, 2].flatMap((n) => parts[n]!.flatMap((_, i) => fragments(n, i))));
+    assert.deepEqual(messages.map(({ bus }) => bus), [0, 1, 0, 1]);
+    assert.deepEqual(messages.map(({ data }) => data), payloads);
+  }
 });
 
 Deno.test("a gap in the recording is a gap for timeouts, and what stays unfinished is counted", async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { MAX_TOLD_BAD } from "../../../src/can/mod.ts";
+import { MAX_LISTED_BAD } from "../../../src/can/mod.ts";
 import { isComplete, readAll } from "../../support/recordings.ts";
 
 const START = new Date("2024-05-01T10:00:00Z");
@@ -221,8 +221,8 @@ Deno.test("of many bad lines the first are told and all are counted", async () =
   const { summary } = await readAll("bad\n".repeat(1000), { format: "ydwg" });
   assert.deepEqual([summary.bad, summary.firstBad.length, summary.firstBad.at(-1)?.line], [
     1000,
-    MAX_TOLD_BAD,
-    MAX_TOLD_BAD,
+    MAX_LISTED_BAD,
+    MAX_LISTED_BAD,
   ]);
 });
 

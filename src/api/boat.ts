@@ -1,0 +1,127 @@
+/**
+ * The boat server: options, limits and settings of its parts, and what starts it.
+ *
+ * @module
+ */
+export {
+  type Boat,
+  BOAT_DEFAULTS,
+  type BoatLimits,
+  type BoatOptions,
+  type BoatTransmitOptions,
+  type IntegrationOptions,
+  type ReplicationOptions,
+  type ServerLimits,
+  type ServerOptions,
+  startBoat,
+  type VirtualDeviceSettings,
+} from "../boat/mod.ts";
+export {
+  ACME_CHALLENGES,
+  type AcmeChallenge,
+  checkTlsPair,
+  CONNECTION_LIMITS as CONNECTION_DEFAULTS,
+  type ConnectionLimits,
+  type ConnectionOptions,
+  ListenError,
+  networksProblem,
+  TlsError,
+  type TlsPair,
+  type TlsPaths,
+} from "../listen/mod.ts";
+export {
+  FIRST_RECONNECT_MS,
+  isOwnMachine,
+  type LinkLimits,
+  type LinkTlsPaths,
+  type Range,
+  Ranges,
+} from "../replication/mod.ts";
+export { isInstanceId } from "../pki/mod.ts";
+export { FrameRecorder, type FrameRecorderOptions, type RecordingOptions, type StoreOptions } from "../feed/mod.ts";
+export * from "../filter/mod.ts";
+export * from "../frame/mod.ts";
+export type { ArchiveTrigger, OverflowPolicy, RetentionSettings } from "../journal/mod.ts";
+export { VERSION } from "../version.ts";
+export {
+  type BackoffOptions,
+  type Clock,
+  type ListenAddress,
+  LOG_LEVELS,
+  type LogFields,
+  type LogFormat,
+  Logger,
+  type LogLevel,
+} from "../base/mod.ts";
+export {
+  type AssemblerDrops,
+  type BadLine,
+  type BusCounters,
+  type BusDriver,
+  BusError,
+  type BusSink,
+  type BusSource,
+  type BusSourceBase,
+  BusSourceError,
+  type BusState,
+  type CanBus,
+  type ControllerState,
+  createBus,
+  isBusSource,
+  parseBusSource,
+  type PassedOver,
+  RECORDING_FORMATS,
+  RECORDING_NOTES,
+  type RecordingFormat,
+  type RecordingNote,
+  type RecordingSummary,
+} from "../can/mod.ts";
+export {
+  type AlertRules,
+  type AlertSettings,
+  checkInstanceName,
+  findBoats,
+  type FindBoatsOptions,
+  type FoundBoat,
+  growing,
+  instanceNameOf,
+  MdnsAnnouncer,
+  type MdnsOptions,
+  type MdnsState,
+  type MqttAccess,
+  type MqttQos,
+  type MqttSettings,
+  type MulticastOptions,
+  type NotifySettings,
+  readNotifySettings,
+  SystemdNotifier,
+  type SystemdOptions,
+} from "../integrations/mod.ts";
+export { type AccessToken, type Scope, SCOPES } from "../http/mod.ts";
+export {
+  type AddressUser,
+  composeName,
+  DEFAULT_REQUESTS_MIN_INTERVAL_MS,
+  type DeviceMatch,
+  formatSendRule,
+  type FrameRequestRule,
+  type IsoRequestRule,
+  type NameParts,
+  type OutgoingMessage,
+  type OwnIdentity,
+  parseSendRule,
+  parseSendRules,
+  type PgnRange,
+  type RequestRule,
+  type RequestRuleBase,
+  type SendRule,
+  type SubKeyPosition,
+  type Transmit,
+  type TransmitLimits,
+  type TransmitOptions,
+  uniqueNumberOf,
+  VIRTUAL_DEVICE_DEFAULTS,
+  type VirtualDeviceOptions,
+} from "../transmit/mod.ts";
+export { type AddressHolder, CLIENT_ID, RecordedFilter, type RecordedFilterOptions, type Slot } from "../stream/mod.ts";
+export type { BlockDevice } from "../journal/mod.ts";

@@ -1,0 +1,17 @@
+/**
+ * The cloud server: options and limits, and what starts it.
+ *
+ * @module
+ */
+export {
+  type AcmeSettings,
+  type BoatTrust,
+  type Cloud,
+  CLOUD_DEFAULTS,
+  type CloudLimits,
+  type CloudOptions,
+  type CloudPorts,
+  type CloudRecordingOptions,
+  startCloud,
+} from "../cloud_server/mod.ts";
+export type { InstanceSettings } from "../cloud/mod.ts";

@@ -1,0 +1,2 @@
+/** The package that speaks mDNS; loaded with `importLate`. */
+export { Bonjour } from "bonjour-service";

@@ -1,0 +1,2 @@
+/** The package that speaks MQTT; loaded with `importLate`. */
+export { connect } from "mqtt";
