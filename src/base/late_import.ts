@@ -11,6 +11,8 @@ export async function importLate<Module>(file: URL): Promise<Module> {
     return await import(file.href);
   } catch (error) {
     const [reason] = errorText(error).split("\n");
-    throw new Error(`${reason}; run "deno install" once with a connection to the internet`, { cause: error });
+    throw new Error(`${reason}; run "deno install" once with a connection to the internet, then restart`, {
+      cause: error,
+    });
   }
 }

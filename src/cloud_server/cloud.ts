@@ -116,7 +116,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const instanceSettings = (): InstanceSettings => settings;
   const stall = new StallDetector(log);
   const openReplica = replicasOf(settings, { clock, log });
-  // Instances and fleetRetention need each other.
+  // The instances and the retention of their files need each other.
   let fleetRetention: FleetRetention | undefined = undefined;
   const onFileEnded = (id: string) => fleetRetention?.wake(id);
   const instances = await Instances.open({
@@ -195,7 +195,7 @@ function replicasOf(
     });
 }
 
-/** The fleetRetention of all boats' files; undefined where files are neither deleted nor archived. */
+/** The retention of all boats' files; undefined where files are neither deleted nor archived. */
 function fleetRetentionOf(
   { retention, archiveCommand }: CloudRecordingOptions = {},
   { instances, clock, log }: { instances: Instances; clock: Clock; log: Logger },

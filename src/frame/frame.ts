@@ -111,7 +111,8 @@ export function readHex(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     bytes.setFromHex(text);
     return bytes;
-  } catch {
-    return undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
   }
 }

@@ -14,6 +14,6 @@ Deno.test("a file that is loaded late has its exports", READ, async () => {
 Deno.test("a file that cannot be loaded is told in one line, with what to do", READ, async () => {
   await assert.rejects(
     importLate(new URL("./not_there.ts", import.meta.url)),
-    /^Error: Module not found .*; run "deno install" once with a connection to the internet$/,
+    /^Error: Module not found .*; run "deno install" once with a connection to the internet, then restart$/,
   );
 });

@@ -1,5 +1,5 @@
 /**
- * The HTTP API of the cloud. A door of its own, so that a boat does not load the cloud's parts.
+ * The HTTP API of the cloud, apart from that of the boat, which does not load it.
  *
  * @module
  */

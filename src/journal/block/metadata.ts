@@ -69,7 +69,7 @@ const ENTRY_BUSES_TAG = 4;
 const GAP_TAG = 5;
 /** Tag 6: digests of windows of sequence numbers; see `window_digest.ts`. */
 const DIGESTS_TAG = 6;
-/** Tag 7: counters of each bus; see `bus_counts.ts`. Tag 8 is reserved for a hash chain over blocks. */
+/** Tag 7: counters of each bus. Tag 8 is reserved for a hash chain over blocks. */
 const COUNTS_TAG = 7;
 
 /** Bytes of an entry's tag and length. */

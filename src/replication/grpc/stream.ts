@@ -21,7 +21,7 @@ const widened = new WeakSet<object>();
 
 /**
  * Enlarges the receive window of the connection of an incoming call. The library has an option for clients only and
- * does not expose the connection, so this searches for it property the call. If not found, the connection is slower but
+ * does not expose the connection, so this searches for it inside the call. If not found, the connection is slower but
  * correct.
  */
 export function widenWindow(call: object): void {

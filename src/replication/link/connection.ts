@@ -51,7 +51,7 @@ export interface ConnectionOptions extends BoatPorts, ConnectionTarget {
 export interface ConnectionEvents {
   /** A message of the cloud arrived. */
   received(): void;
-  /** The cloud progressed all frames up to `cursor`, and up to `durable` on disk; null: not reported. */
+  /** The cloud holds all frames up to `cursor`, and those up to `durable` on disk; null: not reported. */
   progressed(progress: { cursor: number; durable: number | null }): void;
   /** The cloud acknowledged live frames. */
   acknowledged(): void;
@@ -101,7 +101,7 @@ export class BoatConnection {
   #fromSeq = 0;
   /** Holes already searched for in the journal. */
   #holes = new Ranges();
-  /** Digests of the frames that the cloud progressed of earlier epochs, by epoch in hex; part of each handshake. */
+  /** Digests of the frames of earlier epochs that the cloud holds, by epoch in hex; part of each handshake. */
   #digests: ReadonlyMap<string, WindowDigest> = new Map();
   #live: LiveSender | undefined;
   #backfill: BackfillSender | undefined;

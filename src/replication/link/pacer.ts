@@ -76,8 +76,7 @@ type Pace =
 /**
  * Lets a backfill use the bandwidth that live frames leave. From the answers it derives the bytes per second beside
  * live frames, and the delay of a single block. The bytes in flight are limited to what passes within that delay, or
- * within
- * `QUEUE_MS` if that is longer. A live frame is therefore delayed by `QUEUE_MS`, and now and then by a little more,
+ * within `QUEUE_MS` if that is longer. A live frame is therefore delayed by `QUEUE_MS`, and now and then by a little more,
  * when the pacer probes for more bandwidth. One block may always be in flight, however long it takes. A cloud that
  * answers late looks like a long link. Pure.
  */
