@@ -1,4 +1,5 @@
-import { until } from "../contract/recorder.ts";
+/** What socat logs after it has configured the device. Before that, it would undo the settings of who opens it. */
+const CONFIGURED = "starting data transfer loop";
 
 /** A serial device whose other end is in our hands. */
 export interface PtyPair {
@@ -21,10 +22,19 @@ export async function startPtyPair(
   const folder = await Deno.makeTempDir({ prefix: "vbg_pty_" });
   const device = `${folder}/tty`;
   const socat = new Deno.Command("socat", {
-    args: [`pty,raw,echo=0,link=${device}`, "-"],
-    ...{ stdin: "piped", stdout: "piped", stderr: "null" },
+    args: ["-d", "-d", `pty,raw,echo=0,link=${device}`, "-"],
+    ...{ stdin: "piped", stdout: "piped", stderr: "piped" },
   }).spawn();
-  await until("the device is there", () => exists(device));
+  const configured = Promise.withResolvers<void>();
+  const logging = (async () => {
+    let log = "";
+    for await (const text of socat.stderr.pipeThrough(new TextDecoderStream())) {
+      log += text;
+      if (log.includes(CONFIGURED)) configured.resolve();
+    }
+    configured.reject(new Error(`socat ended: ${log}`));
+  })();
+  await configured.promise;
   // As long as somebody has it open, socat does not take a closing for the end.
   const held = await Deno.open(device, { read: true });
   const writer = socat.stdin.getWriter();
@@ -43,16 +53,8 @@ export async function startPtyPair(
         // It has ended by itself.
       }
       await writer.close().catch(() => {});
-      await Promise.all([socat.status, reading]);
+      await Promise.all([socat.status, reading, logging]);
       await Deno.remove(folder, { recursive: true });
     },
   };
-}
-
-function exists(path: string): boolean {
-  try {
-    return Deno.lstatSync(path).isSymlink;
-  } catch {
-    return false;
-  }
 }

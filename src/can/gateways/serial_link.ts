@@ -8,6 +8,8 @@ const WAIT_TENTHS = 2;
 const MIN_WAIT_MS = 50;
 /** Number of such reads in a row, because a signal may end one. */
 const MAX_HASTY = 3;
+/** How long closing waits for a read. Another program may have changed the settings, and then a read waits for a byte. */
+const CLOSE_MS = 1000;
 
 /** Opens a serial device with 8 bits and no parity. Needs the program stty, and permission for all files. */
 export function serialLink({ path, baud }: { path: string; baud: number }): OpenLink {
@@ -36,6 +38,8 @@ class SerialLink implements Link {
   readonly #writer: Deno.FsFile;
   readonly #buffer = new Uint8Array(READ_BYTES);
   readonly #closing = new Interrupter();
+  readonly #closed = new Interrupter();
+  #closeTimer: ReturnType<typeof setTimeout> | undefined;
   #isReading = false;
   #isClosing = false;
   #isClosed = false;
@@ -46,7 +50,11 @@ class SerialLink implements Link {
     this.#writer = writer;
   }
 
-  async read(): Promise<Uint8Array | undefined> {
+  read(): Promise<Uint8Array | undefined> {
+    return this.#closed.wait(this.#read());
+  }
+
+  async #read(): Promise<Uint8Array | undefined> {
     this.#isReading = true;
     try {
       for (let hasty = 0; !this.#isClosing && hasty < MAX_HASTY;) {
@@ -73,13 +81,16 @@ class SerialLink implements Link {
 
   close(): void {
     this.#isClosing = true;
-    this.#closing.interrupt(new Error("it is closed"));
+    const closed = new Error("it is closed");
+    this.#closing.interrupt(closed);
     if (!this.#isReading) this.#closeFiles();
+    else this.#closeTimer ??= setTimeout(() => this.#closed.interrupt(closed), CLOSE_MS);
   }
 
   #closeFiles(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    clearTimeout(this.#closeTimer);
     this.#reader.close();
     this.#writer.close();
   }

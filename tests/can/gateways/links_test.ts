@@ -6,7 +6,7 @@ import { GatewaySink } from "../../support/gateway_sink.ts";
 import { HeldPort } from "../../support/held_port.ts";
 import { allowed, needs } from "../../support/needs.ts";
 import { startPtyPair } from "../../support/pty_pair.ts";
-import { until } from "../../contract/recorder.ts";
+import { run, until } from "../../contract/recorder.ts";
 
 const NET = needs({ permissions: ["net"] });
 const SERIAL = needs({
@@ -108,6 +108,22 @@ Deno.test("serial: a gateway's line is read as it is, all 256 bytes of it, in bo
   await until("it is told", () => told.length > 10 && told.slice(-2).join() === "16,3" && told.includes(255));
   assert.match(Uint8Array.from(told).toHex(), /^1002a1031102004910031002940e020.f801ff080003040a0d1113ff..1003$/);
   await bus.close();
+  await pair.stop();
+});
+
+Deno.test("serial: a bus closes though another program changed the device's settings", SERIAL, async () => {
+  const pair = await startPtyPair(() => {});
+  const bus = createSourceBus(parseBusSource(`serial://${pair.device}#ydwg`));
+  const sink = new GatewaySink();
+  await bus.open(sink);
+  // From now on a read waits for a byte, as long as it takes.
+  await run("stty", "-F", pair.device, "min", "1", "time", "0");
+  pair.say(new TextEncoder().encode(`${raw(5)}\r\n`));
+  await until("it is heard", () => sink.frames.length === 1);
+  await bus.close();
+  assert.equal(bus.state.type, "closed");
+  // Ends the read on its thread.
+  pair.say(Uint8Array.of(0x0a));
   await pair.stop();
 });
 
