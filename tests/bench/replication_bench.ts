@@ -9,7 +9,7 @@ const LIVE_MS = 15_000;
 const LIVE_FRAMES_PER_SECOND = 2000;
 const FLEET = 100;
 const FLEET_SECONDS = 20;
-const HOURS_FAST = 8;
+const HOURS_FAST = 40;
 const HOURS_OUTAGE = 24;
 /** Frames a second while a boat fills what it missed. */
 const CALM_FRAMES_PER_SECOND = 200;
