@@ -26,12 +26,16 @@ import {
   type BoatSettings,
   listenAddress,
 } from "./settings/boat_options.ts";
+import { gatewayServerOf } from "./settings/gateway_server_options.ts";
 import { journalOf, type SharedRecordingOptions } from "./settings/journal_options.ts";
 import { mqttOf } from "./settings/mqtt_options.ts";
-import { definedOnly, pick, type ReloadableOf } from "./settings/options.ts";
+import { nmea0183Of } from "./settings/nmea0183_options.ts";
+import { definedOnly, limitsInForce, pick, type ReloadableOf } from "./settings/options.ts";
+import { preferredSourcesOf } from "./settings/source_options.ts";
 import { replicationLimitsOf, replicationOf } from "./settings/replication_options.ts";
 import { serverLimits, serverOptionsOf } from "./settings/session_options.ts";
 import { DEMO_STATE, isDefaultStateDir, openStateDir, temporaryDemoFolder } from "./settings/state_dir.ts";
+import { signalkOf } from "./settings/signalk_options.ts";
 import { virtualDeviceOf } from "./settings/virtual_device_options.ts";
 
 /** Name, help and settings of the boat server. */
@@ -59,9 +63,11 @@ export async function runBoat(settings: BoatSettings, log: Logger): Promise<Runn
   };
   try {
     let limits = boatLimits(settings);
+    let current = settings;
     const boat = await start(settings, {
       ...limits,
       ...fixedOptions(settings, { log, stateDirectory: stateDir.path }),
+      limitsInForce: () => limitsInForce(boatOptions, current),
     });
     log.info("listening", { url: urlOf(boat.address, { tls: settings.tlsCert !== "" }) });
     return {
@@ -70,6 +76,7 @@ export async function runBoat(settings: BoatSettings, log: Logger): Promise<Runn
       reload: (changed) => {
         const before = limits;
         limits = boatLimits(changed);
+        current = { ...current, ...changed };
         boat.reload(limits);
         return changedTokens(before.tokens, limits.tokens);
       },
@@ -93,6 +100,7 @@ export function boatLimits(settings: ReloadableOf<typeof boatOptions>): BoatLimi
       ...(["maxQueries", "alertDedupWindowMs", "busSilenceTimeoutMs", "busSilenceThresholdMs"] as const),
     ]),
     tokens: readTokens(settings),
+    preferredSources: preferredSourcesOf(settings.preferredSources),
     replicationLimits: replicationLimitsOf(settings),
   };
 }
@@ -110,19 +118,24 @@ export function fixedOptions(
   const mdnsName = settings.mdnsName || instanceNameOf(Deno.hostname());
   return {
     ...serverOptionsOf(settings),
-    ...definedOnly<Omit<FixedOptions, keyof ServerOptions>>({
+    ...definedOnly<Omit<FixedOptions, Exclude<keyof ServerOptions, "seriesPgns">>>({
       stateDirectory,
       listen: listenAddress(settings),
       maxAssemblies: settings.maxAssemblies,
       discovery: settings.discovery,
       ringFrames: settings.ringFrames,
       maxValues: settings.maxValues,
+      seriesPgns: settings.seriesPgns.map(Number),
       slots: settings.slots,
       transmit: { queueMessages: settings.sendQueueMessages, framesPerSecond: settings.sendFramesPerSecond },
       virtualDevice: virtualDeviceOf(settings),
       requests: settings.requests,
       requestsGlobalMinIntervalMs: settings.requestsGlobalMinIntervalMs,
       mqtt: mqttOf(settings),
+      signalk: signalkOf(settings),
+      webApps: settings.signalk ? settings.webApps || undefined : undefined,
+      nmea0183: nmea0183Of(settings),
+      gateway: gatewayServerOf(settings),
       mdnsName: settings.mdns && !settings.demo ? mdnsName : undefined,
       mdnsLplex: settings.mdnsLplex,
       alerts: alertsOf(settings, instanceId),

@@ -17,6 +17,7 @@ import {
 import { connectCloud } from "@vessel/gateway/client";
 import { Authority, initAuthority } from "@vessel/gateway/cloud";
 import { runBoat } from "./boat.ts";
+import { DemoCable } from "./program/demo_cable.ts";
 import { PERMISSIONS } from "./program/permissions.ts";
 import { type Running, serve, type ServerProgram } from "./program/program.ts";
 import { urlOf } from "./program/server_start.ts";
@@ -43,6 +44,10 @@ const demoOptions = {
     default: 8080,
     max: MAX_PORT,
     help: "Port of the cloud's HTTP server, on this machine alone. 0: any free port; the log says which.",
+  }),
+  outage: network.boolean({
+    name: "outage",
+    help: "Cuts the network between boat and cloud once, for 20 s: see frames go missing, and none missing afterwards.",
   }),
 };
 
@@ -78,6 +83,11 @@ const DAYS = 365;
 /** Longest wait for the connection between boat and cloud. */
 const CONNECT_MS = 10_000;
 const POLL_MS = 100;
+/** When the network is cut, after boat and cloud are connected, and for how long. */
+const OUTAGE_AFTER_MS = 10_000;
+const OUTAGE_MS = 20_000;
+/** Longest time between attempts to connect then, so that the end of the outage shows at once. */
+const OUTAGE_RECONNECT_MS = 3000;
 /** Limits the disk usage of the demo. */
 const MAX_JOURNAL_BYTES = 256 * 1024 * 1024;
 
@@ -87,19 +97,38 @@ async function run(settings: DemoSettings, log: Logger): Promise<Running<DemoSet
   const folder = `${stateDir}/${DEMO_STATE}`;
   const cleanUp = () => Deno.remove(temporary, { recursive: true });
   let cloud: Cloud | undefined;
+  let cable: DemoCable | undefined;
   try {
     const certificates = await makeCertificates(temporary);
     cloud = await startDemoCloud(settings, { folder, certificates, log });
-    const boat = await runBoat(boatSettings({ ...settings, stateDir }, { folder, cloud, certificates }), log);
+    if (settings.outage) cable = new DemoCable(cloud.addresses.grpc);
+    const target = cable ? here(cable.port) : cloud.addresses.grpc;
+    const boat = await runBoat(boatSettings({ ...settings, stateDir }, { folder, target, certificates }), log);
     const urls = { boat: urlOf(boat.address, { tls: settings.tlsCert !== "" }), cloud: urlOf(cloud.addresses.http) };
     const stopping = new AbortController();
-    void logAddresses(urls, { log, signal: stopping.signal });
-    const stop = () => boat.stop().finally(cloud?.stop).finally(cleanUp);
+    const { signal } = stopping;
+    void logAddresses(urls, { log, signal }).then(() => cable && showOutage(cable, { log, signal }));
+    const stop = () => boat.stop().finally(cloud?.stop).finally(() => cable?.stop()).finally(cleanUp);
     return { ...boat, stop: () => (stopping.abort(), stop()) };
   } catch (error) {
     await cloud?.stop();
+    cable?.stop();
     await cleanUp();
     throw error instanceof ListenError ? new ListenError(`${error.message}; -port and -cloud-port name others`) : error;
+  }
+}
+
+/** Cuts the network once. */
+async function showOutage(cable: DemoCable, { log, signal }: { log: Logger; signal: AbortSignal }): Promise<void> {
+  try {
+    await pause(OUTAGE_AFTER_MS, signal);
+    cable.cut();
+    log.info(`network between boat and cloud cut for ${OUTAGE_MS / 1000} s: watch the frames that are missing`);
+    await pause(OUTAGE_MS, signal);
+    cable.mend();
+    log.info("network between boat and cloud works again: the boat sends what is missing");
+  } catch (error) {
+    if (!signal.aborted) throw error;
   }
 }
 
@@ -150,7 +179,7 @@ function here(port: number): ListenAddress {
 /** The boat's settings: it records, and replicates to the demo's cloud. */
 function boatSettings(
   settings: DemoSettings,
-  { folder, cloud, certificates }: { folder: string; cloud: Cloud; certificates: Certificates },
+  { folder, target, certificates }: { folder: string; target: ListenAddress; certificates: Certificates },
 ): BoatSettings {
   const { boat: { certPath, keyPath }, caPath } = certificates;
   return {
@@ -159,7 +188,8 @@ function boatSettings(
     listen: settings.listen ?? here(settings.port),
     journalDir: settings.journalDir || `${folder}/journal`,
     retentionMaxBytes: settings.retentionMaxBytes || MAX_JOURNAL_BYTES,
-    replicationTarget: formatAddress(cloud.addresses.grpc),
+    replicationTarget: formatAddress(target),
+    ...(settings.outage && { replicationMaxReconnectMs: OUTAGE_RECONNECT_MS }),
     replicationInstanceId: BOAT,
     replicationTlsCert: certPath,
     replicationTlsKey: keyPath,

@@ -92,6 +92,9 @@ export async function makeDeb({ out, deno, arch, compression, onStep = () => {} 
 
 async function addSources(lib: string): Promise<void> {
   for (const source of SOURCES) await cp(`${ROOT}${source}`, `${lib}/${source}`, { recursive: true });
+  // A member of the workspace, without which the lock file does not fit; its page is in src already.
+  await Deno.mkdir(`${lib}/web`);
+  await Deno.copyFile(`${ROOT}web/deno.json`, `${lib}/web/deno.json`);
   // All packages are there. Deno would take away links to those that a program does not need at once.
   const { unstable: _, ...config } = JSON.parse(await Deno.readTextFile(`${lib}/deno.json`));
   await Deno.writeTextFile(`${lib}/deno.json`, JSON.stringify(config, undefined, 2));

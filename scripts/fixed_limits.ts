@@ -19,6 +19,10 @@ import {
   MEASURE_MS,
   SLICE_MS as HISTORY_SLICE_MS,
 } from "../src/http/history/turns.ts";
+import { MAX_BATCH_MS } from "../src/http/params.ts";
+import { MAX_FIELD_CHARS, MAX_SERIES_FIELDS } from "../src/http/series/query.ts";
+import { MAX_SERIES_BUCKETS } from "../src/http/series/series.ts";
+import { MAX_WHERE_DEPTH, MAX_WHERE_LENGTH } from "../src/where/mod.ts";
 import { TRANSPORT_BYTES } from "../src/stream/live/budget.ts";
 import { DEGRADED_SYNC_INTERVALS, UNHEALTHY_MS } from "../src/http/status/journal_health.ts";
 import { MAX_MESSAGES } from "../src/http/send/body.ts";
@@ -33,12 +37,22 @@ import { MAX_WINDOW_LOG } from "../src/journal/block/compression.ts";
 import { MAX_ATTEMPTS, REQUESTS_PER_SECOND } from "../src/transmit/discovery.ts";
 import { TRANSMIT_DEFAULTS } from "../src/transmit/mod.ts";
 import { CLAIMS_PER_SECOND } from "../src/transmit/virtual_device/bus.ts";
+import { MAX_RECENT } from "../src/integrations/alerts/alerts.ts";
+import { DEFAULT_MAX_READINGS } from "../src/quantities/mod.ts";
+import { MAX_CHUNK_BUCKETS, MAX_CHUNK_SERIES } from "../src/series/rollup/rolled_file.ts";
+import {
+  MAX_CLIENT_ASSEMBLIES,
+  REQUESTS_PER_SECOND as ANSWERS_PER_SECOND,
+} from "../src/integrations/gateway/client.ts";
+import { MAX_SENT_FRAMES } from "../src/integrations/gateway/sent_frames.ts";
+import { STALLED_MS } from "../src/integrations/line_server.ts";
 import { MAX_SUBJECTS } from "../src/integrations/alerts/subjects.ts";
 import { ACK_TIMEOUT_MS, WINDOW_MESSAGES } from "../src/integrations/mqtt/mqtt.ts";
 import { MAX_ENTITIES } from "../src/integrations/mqtt/home_assistant.ts";
 import { SYNC_PATIENCE_MS } from "../src/stream/session_types.ts";
 import { bytes, count, type FixedLimit, ms } from "./fixed_limit.ts";
 import { REPLICATION } from "./fixed_limits_replication.ts";
+import { SIGNALK } from "./fixed_limits_signalk.ts";
 
 /** Limits of buses and gateways. */
 const BUSES: readonly FixedLimit[] = [
@@ -142,6 +156,36 @@ const CLIENTS: readonly FixedLimit[] = [
     beyond: "503 with Retry-After.",
   },
   {
+    what: "Fields of one request for /series",
+    limit: count(MAX_SERIES_FIELDS),
+    beyond: "400 naming the parameter.",
+  },
+  {
+    what: "Characters of a field of a request for /series",
+    limit: count(MAX_FIELD_CHARS),
+    beyond: "400 naming the parameter.",
+  },
+  {
+    what: "Values of quantities with age and source, for each device and PGN",
+    limit: count(DEFAULT_MAX_READINGS),
+    beyond: "Not in /sources, and counted in vbg_source_values_refused_total; /values has them.",
+  },
+  {
+    what: "Series in one part of a sidecar of the journal",
+    limit: count(MAX_CHUNK_SERIES),
+    beyond: "The next part begins. A block with more series by itself is in no sidecar: /series reads its frames.",
+  },
+  {
+    what: "Buckets of a file of the journal that are in memory only",
+    limit: `${count(MAX_CHUNK_BUCKETS)}, and those of one block`,
+    beyond: "They are written to the sidecar.",
+  },
+  {
+    what: "Points of all series in one reply to /series",
+    limit: count(MAX_SERIES_BUCKETS),
+    beyond: "400.",
+  },
+  {
     what: "Time to count the frames of a /history before they are sent",
     limit: ms(MEASURE_MS),
     beyond: "They are sent without the headers Frame-Count and Link, so that a cut by the limit is not visible.",
@@ -188,6 +232,16 @@ const CLIENTS: readonly FixedLimit[] = [
     beyond: "The connection is closed with code 1009.",
   },
   {
+    what: "Length of a filter expression of `vbg dump -where` and the Bus view, and its parentheses inside each other",
+    limit: `${MAX_WHERE_LENGTH} characters, ${MAX_WHERE_DEPTH}`,
+    beyond: "Refused with the position.",
+  },
+  {
+    what: "Time between two writes that a client of /events asks for with batch_ms",
+    limit: ms(MAX_BATCH_MS),
+    beyond: "400 naming the parameter.",
+  },
+  {
     what: "Entries of a filter, all its lists together, duplicates not counted",
     limit: count(MAX_FILTER_ENTRIES),
     beyond: "400 naming the parameter or field.",
@@ -218,7 +272,7 @@ const TOOLS: readonly FixedLimit[] = [
   },
 ];
 
-/** Limits of files, archive commands, MQTT brokers and receivers of alerts. */
+/** Limits of files, archive commands, MQTT brokers, clients of other protocols and receivers of alerts. */
 const OUTSIDE: readonly FixedLimit[] = [
   { what: "Buses in one journal", limit: count(MAX_BUSES), beyond: "The server refuses to start." },
   {
@@ -247,6 +301,26 @@ const OUTSIDE: readonly FixedLimit[] = [
     beyond: "The line is ignored; the file counts as not archived.",
   },
   {
+    what: "Time in which a client of the NMEA 0183 server or the gateway server takes nothing",
+    limit: ms(STALLED_MS),
+    beyond: "It is disconnected, and logged with the number of its drops.",
+  },
+  {
+    what: "Unfinished multi-frame messages that one client of the gateway server writes",
+    limit: count(MAX_CLIENT_ASSEMBLIES),
+    beyond: "The oldest is discarded.",
+  },
+  {
+    what: "Requests (PGN 59904) of one client of the gateway server",
+    limit: `${ANSWERS_PER_SECOND} a second`,
+    beyond: 'Not answered, and counted in vbg_gateway_written_total{result="unanswered"}.',
+  },
+  {
+    what: "Frames of clients of the gateway server that have not come back from the bus",
+    limit: count(MAX_SENT_FRAMES),
+    beyond: "Further ones are shown as received (R) instead of sent (T).",
+  },
+  {
     what: "MQTT messages without an acknowledgement",
     limit: count(WINDOW_MESSAGES),
     beyond: "Further frames wait in -mqtt-buffer.",
@@ -260,6 +334,11 @@ const OUTSIDE: readonly FixedLimit[] = [
     what: "Values published for Home Assistant",
     limit: count(MAX_ENTITIES),
     beyond: "Values of further devices are not published.",
+  },
+  {
+    what: "Alerts that /alerts lists",
+    limit: count(MAX_RECENT),
+    beyond: "The oldest leaves the list; the log has it.",
   },
   {
     what: "Subjects of alerts with a problem",
@@ -294,5 +373,6 @@ export const FIXED_LIMITS: readonly FixedLimit[] = [
   ...DISK,
   ...OUTSIDE,
   ...REPLICATION,
+  ...SIGNALK,
   ...TOOLS,
 ];

@@ -2,8 +2,16 @@
 // `--static` skips the tests. Stops at the first step that fails.
 
 const ENTRY_POINTS = [
-  ...["mod.ts", "src/frame/mod.ts", "src/api/journal.ts", "src/api/recordings.ts", "src/pgn/mod.ts"],
   ...[
+    "mod.ts",
+    "src/frame/mod.ts",
+    "src/api/journal.ts",
+    "src/api/recordings.ts",
+    "src/pgn/mod.ts",
+    "src/quantities/mod.ts",
+  ],
+  ...[
+    "src/where/mod.ts",
     "src/base/mod.ts",
     "src/client/mod.ts",
     "src/api/boat.ts",
@@ -22,6 +30,7 @@ const steps: [name: string, args: string[]][] = [
   ["documentation of exports", ["doc", "--lint", ...ENTRY_POINTS]],
   ["packages", ["publish", "--dry-run", "--allow-dirty"]],
   ["generated definitions", ["run", "-A", "scripts/definitions.ts", "--check"]],
+  ["generated page", ["run", "-A", "scripts/web.ts", "--check"]],
   ["generated documentation", ["run", "-A", "scripts/docs.ts", "--check"]],
 ];
 if (!Deno.args.includes("--static")) steps.push(["tests", ["task", "test"]]);

@@ -15,7 +15,7 @@ import { LOADED_BY_ADDRESS } from "../scripts/compile/bundle.ts";
 import { type Rule, RULES } from "./support/tidy_rules.ts";
 
 const ROOT = new URL("../", import.meta.url);
-const FOLDERS = ["src", "cli", "scripts", "tests"];
+const FOLDERS = ["src", "cli", "web", "scripts", "tests"];
 const READ = needs({ permissions: ["read"] });
 
 /** A rule that needs all files, with files that break it once each and files that do not. */
@@ -40,6 +40,8 @@ const WHOLE_RULES: readonly WholeRule[] = [
       { "src/http/a.ts": `import b from "../../deno.json" with { type: "json" };` },
       { "src/http/a.ts": `import { b } from "@vessel/gateway";` },
       { "cli/a.ts": `import { b } from "../src/base/mod.ts";` },
+      { "web/a.tsx": `import { b } from "../src/client/mod.ts";` },
+      { "web/a.tsx": `import { b } from "@vessel/gateway/journal";` },
       { "mod.ts": `export * from "./src/http/streams/sse.ts";` },
     ],
     good: [
@@ -49,6 +51,7 @@ const WHOLE_RULES: readonly WholeRule[] = [
       },
       { "src/boat/a.ts": `import { b } from "../http/mod.ts";\nimport { d } from "../version.ts";` },
       { "cli/a.ts": `import { b } from "@vessel/gateway/frame";\nimport { c } from "./c.ts";` },
+      { "web/a.tsx": `import { b } from "@vessel/gateway/client";\nimport { c } from "./c.ts";` },
       { "mod.ts": `export * from "./src/boat/mod.ts";\nexport * from "./src/frame/mod.ts";` },
       { "tests/a_test.ts": `import { b } from "../src/http/sse.ts";` },
     ],
@@ -95,7 +98,7 @@ function readRepository(): Source[] {
     for (const { name, isDirectory } of Deno.readDirSync(new URL(folder + "/", ROOT))) {
       const path = `${folder}/${name}`;
       if (isDirectory && name !== "node_modules") visit(path);
-      if (name.endsWith(".ts")) sources.push(readSource(path, Deno.readTextFileSync(new URL(path, ROOT))));
+      if (/\.tsx?$/.test(name)) sources.push(readSource(path, Deno.readTextFileSync(new URL(path, ROOT))));
     }
   };
   FOLDERS.forEach(visit);

@@ -1,8 +1,8 @@
 import { errorText, parseDuration } from "@vessel/gateway/base";
+import { nearest } from "@vessel/gateway/units";
 import { readName } from "@vessel/gateway/frame";
 import { SettingsError } from "../program/program.ts";
 import { HoconError, readHocon } from "../settings/hocon.ts";
-import { nearest } from "../settings/nearest.ts";
 import type { Environment } from "../settings/options.ts";
 import { isToken } from "./client_options.ts";
 

@@ -2,8 +2,17 @@
 export const COMMON_FLAGS: Readonly<Record<string, readonly string[]>> = {
   "vbg-boat": [
     ...["interface", "discovery", "listen", "auth-file", "tls-cert", "tls-key", "send-enabled", "send-rules"],
-    ...["virtual-device", "mqtt-broker", "alert-webhook-url", "journal-dir", "journal-retention-max-size"],
-    ...["journal-archive-command", "journal-archive-trigger", "replication-target", "replication-instance-id"],
+    ...[
+      "virtual-device",
+      "mqtt-broker",
+      "gateway-listen",
+      "nmea0183-listen",
+      "web-apps",
+      "alert-webhook-url",
+      "journal-dir",
+      "journal-retention-max-size",
+    ],
+    ...["replication-target", "replication-instance-id"],
     ...[
       "replication-tls-cert",
       "replication-tls-key",

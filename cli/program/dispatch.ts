@@ -1,5 +1,5 @@
 import { VERSION } from "@vessel/gateway/version";
-import { hint } from "../settings/nearest.ts";
+import { hint } from "@vessel/gateway/units";
 import { type HelpSubject, wrap } from "./help.ts";
 import { EXIT, type ProgramContext } from "./program.ts";
 

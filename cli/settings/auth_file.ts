@@ -1,8 +1,8 @@
 import { errorText } from "@vessel/gateway/base";
+import { nearest } from "@vessel/gateway/units";
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { type AccessToken, type Scope, SCOPES } from "@vessel/gateway/boat";
-import { nearest } from "./nearest.ts";
 
 const KEYS = ["name", "sha256", "scopes", "instances"];
 const INSTANCE_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;

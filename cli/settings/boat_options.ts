@@ -4,15 +4,19 @@ import { alertChecks, alertOptions } from "./alert_options.ts";
 import { authChecks, authOptions } from "./auth_options.ts";
 import { fileOptions, programOptions, serverOptions } from "./common_options.ts";
 import { connectionOptions } from "./connection_options.ts";
+import { gatewayServerChecks, gatewayServerOptions } from "./gateway_server_options.ts";
 import { journalChecks, journalOptions } from "./journal_options.ts";
 import { mdnsChecks, mdnsOptions } from "./mdns_options.ts";
 import { mqttChecks, mqttOptions } from "./mqtt_options.ts";
+import { nmea0183Checks, nmea0183Options } from "./nmea0183_options.ts";
 import { offAtZero, OptionGroup, reloadable } from "./option_types.ts";
 import { type Check, refuse, type SettingsOf, warn } from "./options.ts";
 import { replicationChecks, replicationOptions } from "./replication_options.ts";
 import { requestChecks, requestOptions } from "./request_rules.ts";
+import { signalkChecks, signalkOptions } from "./signalk_options.ts";
 import { sendChecks, sendOptions } from "./send_options.ts";
 import { sessionOptions } from "./session_options.ts";
+import { sourceOptions } from "./source_options.ts";
 import { doubtSlots } from "./slots.ts";
 import { virtualDeviceChecks, virtualDeviceOptions } from "./virtual_device_options.ts";
 
@@ -145,9 +149,13 @@ export const boatOptions = {
   ...virtualDeviceOptions,
   ...requestOptions,
   ...mqttOptions,
+  ...signalkOptions,
+  ...nmea0183Options,
+  ...gatewayServerOptions,
   ...mdnsOptions,
   ...alertOptions,
   ...sessionOptions,
+  ...sourceOptions,
   ...journalOptions,
   ...replicationOptions,
   ...serverOptions,
@@ -166,11 +174,19 @@ export const boatChecks: readonly Check<BoatSettings>[] = [
   ...virtualDeviceChecks,
   ...requestChecks,
   ...mqttChecks,
+  ...signalkChecks,
+  ...nmea0183Checks,
+  ...gatewayServerChecks,
   ...mdnsChecks,
   ...alertChecks,
   ...replicationChecks,
   warn(["slots"], ({ slots }) => doubtSlots(slots)),
-  refuse(["interfaces"], ({ interfaces }) => interfaces.length === 0 && "Cannot start without an interface"),
+  refuse(
+    ["interfaces"],
+    ({ interfaces }) =>
+      interfaces.length === 0 &&
+      "Cannot start without an interface: name one, such as can0, or use -demo, which needs none",
+  ),
   refuse(
     ["interfaces"],
     ({ interfaces }) =>

@@ -1,7 +1,7 @@
 /** Warnings about names in a filter that this version does not know; a newer server may know them. */
 import type { Client, Filter } from "@vessel/gateway/client";
 import { manufacturerCode, manufacturerNames } from "@vessel/gateway/pgn";
-import { hint } from "./nearest.ts";
+import { hint } from "@vessel/gateway/units";
 
 /** A warning about the first unknown manufacturer, or undefined. */
 export function doubtManufacturers(given: readonly string[]): string | undefined {

@@ -1,6 +1,6 @@
 import { errorText, importLate } from "@vessel/gateway/base";
+import { nearest } from "@vessel/gateway/units";
 import { pathToFileURL } from "node:url";
-import { nearest } from "./nearest.ts";
 import { type Options, settingNames } from "./options.ts";
 
 type HoconPackage = typeof import("./hocon_package.ts");

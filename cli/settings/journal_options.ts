@@ -1,10 +1,11 @@
-import type { RetentionSettings } from "@vessel/gateway/boat";
+import { BOAT_DEFAULTS, type RetentionSettings } from "@vessel/gateway/boat";
 import type { CloudRecordingOptions } from "@vessel/gateway/cloud-server";
 import { OptionGroup, reloadable } from "./option_types.ts";
 import { type Check, definedOnly, refuse, type SettingsOf, warn } from "./options.ts";
 
 const journal = new OptionGroup("Journal", { section: "journal" });
 const MIN_SYNC_INTERVAL_MS = 50;
+const MAX_PGN = 0x3ffff;
 /** One block being written and one that waits. */
 const MIN_BACKLOG_BLOCKS = 2;
 
@@ -89,7 +90,7 @@ export const journalOptions = {
     beyond: "The oldest files are deleted, or recording pauses: see -journal-retention-overflow-policy.",
     key: "journal.retention.max-size",
     default: 0,
-    help: "Most bytes of all files together; beyond it the oldest are deleted. 0: no limit.",
+    help: "Most bytes of all files and their sidecars together; beyond it the oldest are deleted. 0: no limit.",
   }),
   retentionSoftPercent: journal.integer({
     name: "journal-retention-soft-pct",
@@ -128,6 +129,39 @@ export const journalOptions = {
     min: 1,
     max: 1_000_000_000,
     help: "Most frames of one reply to /history.",
+  })),
+  seriesPgns: journal.list({
+    name: "series-pgns",
+    placeholder: "PGN",
+    key: "series.pgns",
+    commas: true,
+    default: BOAT_DEFAULTS.seriesPgns.map(String),
+    defaultText: "navigation, wind, environment, engines, batteries, tanks",
+    help:
+      "PGNs whose values are kept in small files beside the journal, from which /series answers for long times at " +
+      "once. Other PGNs are read from the journal. Empty: none.",
+    validate: (pgn) =>
+      /^\d{1,6}$/.test(pgn) && Number(pgn) <= MAX_PGN
+        ? undefined
+        : `Cannot read the PGN "${pgn}": expected a number from 0 to ${MAX_PGN}`,
+  }),
+  maxSeriesPoints: reloadable(journal.integer({
+    name: "series-max-points",
+    beyond: "400 naming the parameter.",
+    key: "series.max-points",
+    default: BOAT_DEFAULTS.maxSeriesPoints,
+    min: 1,
+    max: 100_000,
+    help: "Most points of each series in a reply to /series.",
+  })),
+  maxSeriesScan: reloadable(journal.integer({
+    name: "series-max-scan",
+    beyond: "400 with the number of frames.",
+    key: "series.max-scan",
+    default: BOAT_DEFAULTS.maxSeriesScan,
+    min: 1,
+    max: 1_000_000_000_000,
+    help: "Most frames that one request for /series may read.",
   })),
 };
 

@@ -13,7 +13,7 @@ export type Placeholder =
   | ("FILE" | "DIR" | "FILE|DIR" | "URL" | "COMMAND")
   | ("ADDRESS" | "HOST" | "HOST:PORT" | "ORIGIN" | "EMAIL")
   | ("NAME" | "ID" | "PREFIX" | "PGN" | "HEX" | "N" | "DAYS" | "TIME" | "JSON")
-  | ("EXPRESSION" | "RULES")
+  | ("EXPRESSION" | "RULES" | "QUANTITY=NAME" | "NAME=DURATION")
   | ("KEY" | "PASSWORD" | "TOKEN");
 
 /** Properties of every kind of option. */
@@ -167,9 +167,9 @@ export class OptionGroup {
    * as well.
    */
   list(
-    properties: OptionProperties<string> & { default?: readonly string[]; commas?: boolean },
+    properties: OptionProperties<string> & { default?: readonly string[]; defaultText?: string; commas?: boolean },
   ): Option<readonly string[]> {
-    const { default: standard = [], commas = false } = properties;
+    const { default: standard = [], defaultText = standard.join(","), commas = false } = properties;
     const item = (value: string) => checked(value, properties);
     const split = (value: string) => value.split(",").map((part) => part.trim()).filter((part) => part !== "");
     const fromConfig = (value: unknown): readonly string[] => {
@@ -179,7 +179,7 @@ export class OptionGroup {
     return {
       ...this.#common<readonly string[]>(properties, { kind: "list", placeholder: "NAME" }),
       default: () => standard,
-      defaultText: standard.join(","),
+      defaultText,
       fromFlags: (values) => values.flatMap((value) => (commas ? split(value) : [value])).map(item),
       fromEnvironment: (value) => split(value).map(item),
       fromConfig,

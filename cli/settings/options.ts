@@ -1,4 +1,5 @@
-import { hint } from "./nearest.ts";
+import type { LimitInForce } from "@vessel/gateway/boat";
+import { hint } from "@vessel/gateway/units";
 
 /** Variables of the environment. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -303,4 +304,12 @@ function attempt<T>(option: Option<T>, source: Source, read: () => T): Outcome<T
     // The message of a reader quotes the value.
     return { ok: false, message: option.secret ? "Cannot read the value, which is secret" : error.message, source };
   }
+}
+
+/** The settings of a table that are limits, as they are set. */
+export function limitsInForce<S extends object>(options: Options<S>, settings: S): LimitInForce[] {
+  return settingNames(options).flatMap((key) => {
+    const { name, beyond, format } = options[key];
+    return beyond === undefined ? [] : [{ name, value: format(settings[key]) ?? "", beyond }];
+  });
 }

@@ -7,6 +7,7 @@ import {
   type SubKeyPosition,
 } from "@vessel/gateway/boat";
 import { parseDuration } from "@vessel/gateway/base";
+import { nearest } from "@vessel/gateway/units";
 import {
   BROADCAST_ADDRESS,
   isAddressed,
@@ -18,7 +19,6 @@ import {
 } from "@vessel/gateway/frame";
 import { manufacturerCode } from "@vessel/gateway/pgn";
 import { manufacturerHint } from "./filter_names.ts";
-import { nearest } from "./nearest.ts";
 import { OptionGroup } from "./option_types.ts";
 import { type Check, type SettingsOf, warn } from "./options.ts";
 

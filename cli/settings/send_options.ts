@@ -1,6 +1,6 @@
 import { formatSendRule, parseSendRule, parseSendRules, type SendRule } from "@vessel/gateway/boat";
 import { errorText } from "@vessel/gateway/base";
-import { nearest } from "./nearest.ts";
+import { nearest } from "@vessel/gateway/units";
 import { OptionGroup, reloadable } from "./option_types.ts";
 import { type Check, type SettingsOf, warn } from "./options.ts";
 

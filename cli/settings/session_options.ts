@@ -80,7 +80,7 @@ export const sessionOptions = {
     default: BOAT_DEFAULTS.maxHistoryRequests,
     min: 1,
     max: 1000,
-    help: "Most requests for /history that are answered at once.",
+    help: "Most requests for /history and /series that are answered at once.",
   })),
   slots: sessions.structured<readonly Slot[]>({
     name: "slots",
@@ -100,12 +100,13 @@ export type SessionSettings = SettingsOf<typeof sessionOptions>;
 /** Limits that every server reads from settings of the same name. */
 type CommonLimits = Omit<ServerLimits, "tokens">;
 /** Options that every server reads from settings of the same name. */
-type CommonOptions = Required<Omit<ServerOptions, keyof ConnectionOptions | "log" | "clock">>;
+type CommonOptions = Required<Omit<ServerOptions, keyof ConnectionOptions | "seriesPgns" | "log" | "clock">>;
 
 /** The limits that every server has in common. */
 export function serverLimits(settings: CommonLimits): CommonLimits {
   return pick(settings, [
     ...(["allowOrigins", "deviceIdleTimeoutMs", "maxStreams", "maxHistory", "maxHistoryRequests"] as const),
+    ...(["maxSeriesPoints", "maxSeriesScan"] as const),
     ...(["maxSessions", "maxSessionsPerOwner", "maxBufferDurationMs"] as const),
   ]);
 }

@@ -1,8 +1,8 @@
 import { boundFilter, CLIENT_ID, type Filter, FilterError, type Slot } from "@vessel/gateway/boat";
 import { readName } from "@vessel/gateway/frame";
 import { parseDuration } from "@vessel/gateway/base";
+import { nearest } from "@vessel/gateway/units";
 import { doubtManufacturers } from "./filter_names.ts";
-import { nearest } from "./nearest.ts";
 
 /** The position of a value, and how words of keys are joined there: `buffer-timeout` or `buffer_timeout`. */
 interface Position {

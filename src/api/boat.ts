@@ -37,6 +37,7 @@ export {
   type Range,
   Ranges,
 } from "../replication/mod.ts";
+export { mmsiProblem, type VesselSettings } from "../http/mod.ts";
 export { isInstanceId } from "../pki/mod.ts";
 export { FrameRecorder, type FrameRecorderOptions, type RecordingOptions, type StoreOptions } from "../feed/mod.ts";
 export * from "../filter/mod.ts";
@@ -80,24 +81,39 @@ export {
   type AlertRules,
   type AlertSettings,
   checkInstanceName,
+  DEFAULT_SENTENCE_NAMES,
   findBoats,
   type FindBoatsOptions,
   type FoundBoat,
+  GATEWAY_BUFFER_BYTES,
+  GATEWAY_FORMATS,
+  GATEWAY_MAX_CLIENTS,
+  type GatewayFormat,
+  type GatewayServerSettings,
+  type GatewayTarget,
   growing,
   instanceNameOf,
+  type LineLimits,
+  type LineTarget,
   MdnsAnnouncer,
   type MdnsOptions,
+  type MdnsService,
   type MdnsState,
+  MIN_SENTENCE_INTERVAL_MS,
   type MqttAccess,
   type MqttQos,
   type MqttSettings,
   type MulticastOptions,
+  NMEA0183_BUFFER_BYTES,
+  NMEA0183_MAX_CLIENTS,
+  type Nmea0183Settings,
   type NotifySettings,
   readNotifySettings,
+  SENTENCE_NAMES,
   SystemdNotifier,
   type SystemdOptions,
 } from "../integrations/mod.ts";
-export { type AccessToken, type Scope, SCOPES } from "../http/mod.ts";
+export { type AccessToken, type LimitInForce, type Scope, SCOPES } from "../http/mod.ts";
 export {
   type AddressUser,
   composeName,

@@ -11,12 +11,13 @@ import type { Broker } from "../broker/mod.ts";
 import type { CanBus } from "../can/mod.ts";
 import type { Message } from "../frame/mod.ts";
 import { BOAT_DEFAULTS, type BoatLimits, type ServerOptions, sessionLimitsOf } from "./limits.ts";
-import { BusCounter, type BusPipeline, busPipelinesOf, openBuses } from "./bus_pipelines.ts";
+import { BusCounter, busPipelinesOf, openBuses } from "./bus_pipelines.ts";
 import { type IntegrationOptions, Integrations } from "./integrations.ts";
+import { apiOf, type ApiParts, healthOf, nameOf, signalkOf } from "./api.ts";
 import { linkOf, type ReplicationOptions } from "./replication.ts";
 import { BoatFeed, type StoreOptions } from "../feed/mod.ts";
 import { BoatTransmit, type BoatTransmitOptions } from "./transmit.ts";
-import { Access, boatRoutes, evaluateHealth, type Health, Metrics, serveRoutes } from "../http/mod.ts";
+import { Access, findWebApps, type Health, type LimitInForce, type VesselSettings } from "../http/mod.ts";
 import {
   type Connections,
   type Handler,
@@ -28,11 +29,11 @@ import {
   TlsFiles,
   type TlsPaths,
 } from "../listen/mod.ts";
-import { type StreamHub, StreamMemory } from "../stream/mod.ts";
+import { SeriesRollup } from "../series/mod.ts";
+import { StreamMemory } from "../stream/mod.ts";
 import { IdentityRequests, type SendSettings } from "../transmit/mod.ts";
 import type { AlertRules } from "../integrations/mod.ts";
 import { BoatLink } from "../replication/mod.ts";
-import { VERSION } from "../version.ts";
 
 /** Options of a boat server. Only `buses` is required. */
 export interface BoatOptions
@@ -47,6 +48,12 @@ export interface BoatOptions
   discovery?: boolean;
   /** Certificate and key; default none: HTTP instead of HTTPS. */
   tls?: TlsPaths;
+  /** Settings that are limits, listed at /limits; default none. */
+  limitsInForce?: () => readonly LimitInForce[];
+  /** Signal K for clients, with what is known of the vessel; default: off. */
+  signalk?: VesselSettings;
+  /** Directory with web apps for Signal K, as npm installs them; default none. */
+  webApps?: string;
   /** The cloud that receives every frame; default none. */
   replication?: ReplicationOptions;
 }
@@ -69,7 +76,6 @@ export interface Boat {
   stop: () => Promise<void>;
 }
 
-const TITLE = "Vessel Bus Gateway: boat server";
 /** Interval at which idle devices and stale fragments are removed. */
 const HOUSEKEEPING_MS = 1000;
 
@@ -113,24 +119,31 @@ interface ListeningParts {
   log: Logger;
 }
 
-/** Starts the rest of a boat server. If it fails, the caller stops the given parts. */
-async function startListening(options: BoatOptions, given: ListeningParts): Promise<Boat> {
-  const { buses, replication } = options;
-  const { listener, pending, stall, tls, clock, log } = given;
-  const settings = { ...BOAT_DEFAULTS, ...options };
-  // Changed by `reload`.
+/** Options with defaults; `reload` changes the limits among them. */
+function settingsOf(options: BoatOptions) {
+  return { ...BOAT_DEFAULTS, ...options };
+}
+type BoatSettings = ReturnType<typeof settingsOf>;
+
+/** Opens the parts of a boat server, the buses not yet. If it fails, the caller stops the given parts. */
+async function openParts(
+  settings: BoatSettings,
+  given: ListeningParts,
+): Promise<ApiParts & { closeBuses: () => Promise<void> }> {
+  const { buses, replication } = settings;
+  const { stall, tls, clock, log } = given;
   const limits: BoatLimits = settings;
   const counters = buses.map((bus) => new BusCounter(bus));
   const counts = () => counters.map((counter) => counter.read());
-  const names = buses.map(({ name }) => name);
-  const sessionLimits = () => sessionLimitsOf(limits);
-  const stores = await BoatFeed.open(options, { buses: names, counts, sessionLimits, clock, log });
+  const shared = { buses: buses.map(({ name }) => name), sessionLimits: () => sessionLimitsOf(limits), clock, log };
+  const stores = await BoatFeed.open(settings, { ...shared, counts });
   const { feed, feed: { broker } } = stores;
-  const hub = feed.openHub({ stall, memory: new StreamMemory(options.streamMemoryBytes) });
+  const hub = feed.openHub({ stall, memory: new StreamMemory(settings.streamMemoryBytes) });
+  hub.sources.prefer(limits.preferredSources);
   const access = new Access(limits, { log, isOverTls: tls !== undefined });
-  const alerts = { ...options.alerts, ...alertRulesOf(limits) };
-  const integrations = await Integrations.open({ ...options, alerts }, { broker, clock, stall, log });
-  const transmit = new BoatTransmit(options, { broker, buses, sending: () => sendSettingsOf(limits), clock, log });
+  const alerts = { ...settings.alerts, ...alertRulesOf(limits) };
+  const transmit = new BoatTransmit(settings, { broker, buses, sending: () => sendSettingsOf(limits), clock, log });
+  const integrations = await Integrations.open({ ...settings, alerts }, { broker, hub, transmit, clock, stall, log });
   const publish = (message: Message) => {
     stores.publish(message);
     transmit.message(message);
@@ -139,10 +152,37 @@ async function startListening(options: BoatOptions, given: ListeningParts): Prom
     linkOf(replication, { feed: stores, limits: () => limits.replicationLimits, clock, log });
   const { maxAssemblies } = settings;
   const { pipelines, close: closeBuses } = busPipelinesOf(buses, { counters, maxAssemblies, publish, log, stall });
-  const identity = options.discovery === false ? undefined : new IdentityRequests({ broker, buses, clock, log });
-  const parts = { ...given, stores, hub, access, transmit, integrations, link, pipelines, identity };
+  const identity = settings.discovery === false ? undefined : new IdentityRequests({ broker, buses, clock, log });
+  const rollup = rollupOf(settings.seriesPgns, { stores, log });
+  const signalk = signalkOf(settings, { broker, hub, clock, log });
+  const webApps = settings.webApps === undefined ? [] : await findWebApps(settings.webApps, log);
+  return {
+    ...given,
+    stores,
+    rollup,
+    hub,
+    signalk,
+    webApps,
+    access,
+    transmit,
+    integrations,
+    link,
+    pipelines,
+    counts,
+    identity,
+    closeBuses,
+  };
+}
+
+/** Starts the rest of a boat server. If it fails, the caller stops the given parts. */
+async function startListening(options: BoatOptions, given: ListeningParts): Promise<Boat> {
+  const { listener, pending, stall, tls, log } = given;
+  const settings = settingsOf(options);
+  const limits: BoatLimits = settings;
+  const parts = await openParts(settings, given);
+  const { stores, hub, signalk, transmit, integrations, link, pipelines, identity, closeBuses } = parts;
   const health = healthOf(parts, () => limits.busSilenceThresholdMs);
-  const handler = apiOf(parts, { settings, name: nameOf(options), health });
+  const handler = apiOf(parts, { ...options, settings, name: nameOf(options), health });
   let heartbeats = 0;
   const beat = () => heartbeats++;
   const housekeeping = runHousekeeping({ ...parts, health, beat }, () => limits.deviceIdleTimeoutMs);
@@ -154,29 +194,29 @@ async function startListening(options: BoatOptions, given: ListeningParts): Prom
     transmit.stop();
     await closeBuses();
     await Promise.all([link?.stop(), integrations.stop()]);
+    signalk?.stop();
     hub.stop();
     stall.stop();
-    await stores.close();
+    await closeStores(parts);
   };
   try {
     await Promise.all([integrations.start(), link && BoatLink.prepare()]);
-    await openBuses(pipelines, { ready: () => stores.ready(), identity, transmit, log, stall });
+    const { gateway: tap } = integrations;
+    await openBuses(pipelines, { ready: () => stores.ready(), identity, transmit, tap, log, stall });
     identity?.start();
     transmit.start();
     link?.start();
     pending.started(handler);
-    integrations.announce(listener.address, { tls: tls !== undefined });
+    integrations.announce(listener.address, {
+      tls: tls !== undefined,
+      services: signalk?.services({ tls: tls !== undefined }) ?? [],
+    });
     let stopping: Promise<void> | undefined;
     return {
       address: listener.address,
       heartbeats: () => heartbeats,
-      broker,
-      reload: (changed) => {
-        Object.assign(limits, changed);
-        access.reload(changed);
-        integrations.reload(alertRulesOf(limits));
-        void tls?.check();
-      },
+      broker: stores.feed.broker,
+      reload: (changed) => reloadParts(parts, Object.assign(limits, changed)),
       stop: () => stopping ??= stopParts().then(listener.stop),
     };
   } catch (error) {
@@ -199,6 +239,14 @@ async function listenWith(
   return tls ? await listenTls(address, { ...parts, tls }) : await listen(address, parts);
 }
 
+/** Passes changed limits on to the parts that keep them. */
+function reloadParts({ access, hub, integrations, tls }: ApiParts, limits: BoatLimits): void {
+  access.reload(limits);
+  hub.sources.prefer(limits.preferredSources);
+  integrations.reload(alertRulesOf(limits));
+  void tls?.check();
+}
+
 function alertRulesOf({ alertDedupWindowMs, busSilenceTimeoutMs }: BoatLimits): AlertRules {
   return { dedupWindowMs: alertDedupWindowMs, busSilenceMs: busSilenceTimeoutMs };
 }
@@ -207,107 +255,18 @@ function sendSettingsOf({ sendEnabled, readOnly, sendRules, sendRateLimit, sendR
   return { enabled: sendEnabled, readOnly, rules: sendRules, rateLimit: sendRateLimit, rateBurst: sendRateBurst };
 }
 
-/** Parts of a running server. */
-interface ApiParts {
-  stores: BoatFeed;
-  hub: StreamHub;
-  stall: StallDetector;
-  access: Access;
-  transmit: BoatTransmit;
-  integrations: Integrations;
-  link: BoatLink | undefined;
-  pipelines: readonly BusPipeline[];
-  identity: IdentityRequests | undefined;
-  tls: TlsFiles | undefined;
-  connections: Connections;
-  clock: Clock;
-  log: Logger;
+/** The sidecars are closed last, after the last block was written. */
+async function closeStores({ stores, rollup }: Pick<ApiParts, "stores" | "rollup">): Promise<void> {
+  await stores.close();
+  await rollup?.stop();
 }
 
-/** Name of the server on its pages. */
-function nameOf({ mdnsName, replication }: BoatOptions): string {
-  return mdnsName ?? replication?.instanceId ?? TITLE;
-}
-
-/** The handler of HTTP requests. */
-function apiOf(
-  parts: ApiParts,
-  { settings, name, health }: {
-    settings: BoatLimits & Required<Pick<ServerOptions, "streamBufferBytes" | "maxBodyBytes" | "bodyTimeoutMs">>;
-    name: string;
-    health: () => Health;
-  },
-): Handler {
-  const { maxBodyBytes, bodyTimeoutMs } = settings;
-  const { stores: { feed: { broker, sessions }, journal }, hub, access, transmit, link, clock, log } = parts;
-  const routes = boatRoutes({
-    broker,
-    hub,
-    sessions,
-    clock,
-    metrics: metricsOf(parts),
-    health,
-    sending: {
-      ...transmit,
-      queryLimits: () => ({ maxTimeoutMs: settings.queryMaxTimeoutMs, maxQueries: settings.maxQueries }),
-    },
-    ...(journal && { journal }),
-    ...(link && { replication: link }),
-    limits: () => settings,
-    server: { name, version: VERSION },
-  });
-  return serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, bodyTimeoutMs, access, log });
-}
-
-/** Every source is named: a spread would lose one that is renamed without an error. */
-function metricsOf(
-  { stores: { feed: { broker, sessions }, journal }, hub, stall, access, transmit, integrations, ...parts }: ApiParts,
-): Metrics {
-  const { pipelines, identity, link, tls, connections } = parts;
-  return new Metrics({
-    broker,
-    lines: pipelines,
-    hub,
-    sessions,
-    journal,
-    transmit,
-    integrations,
-    replication: link,
-    identity,
-    stall,
-    version: VERSION,
-    access,
-    connections,
-    certificates: () => [
-      ...(tls ? [{ certificate: "tls", endMs: tls.endMs }] : []),
-      ...(link ? [{ certificate: "replication", endMs: link.certificate.endMs }] : []),
-    ],
-  });
-}
-
-/** Evaluates the health of the server on each call. */
-function healthOf(
-  { stores, pipelines, transmit, integrations, link, tls, clock }: ApiParts,
-  busSilenceMs: () => number | undefined,
-): () => Health {
-  const startedMs = clock.monoMs();
-  return () =>
-    evaluateHealth({
-      broker: stores.feed.broker,
-      lines: pipelines,
-      journal: stores.journal,
-      numbers: stores.numbers,
-      replication: link,
-      others: {
-        ...transmit.health(),
-        ...integrations.health(),
-        ...(tls && { tls: tls.health() }),
-        ...(link?.certificate.endMs !== undefined && { replication_certificate: link.certificate.health() }),
-      },
-      busSilenceMs: busSilenceMs(),
-      startedMs,
-      nowMs: clock.monoMs(),
-    });
+/** Builds the sidecars of the journal; undefined if nothing is recorded, or no PGNs are configured. */
+function rollupOf(
+  pgns: readonly number[],
+  { stores: { journal, feed: { broker: { buses, decoder } } }, log }: Pick<ApiParts, "stores" | "log">,
+): SeriesRollup | undefined {
+  return journal && pgns.length > 0 ? new SeriesRollup({ index: journal.index, pgns, buses, decoder, log }) : undefined;
 }
 
 /** Removes idle devices, stale fragments and expired sessions, and checks for alerts; returns the timer. */

@@ -9,7 +9,7 @@ import {
   type CanBus,
   newDrops,
 } from "../can/mod.ts";
-import { type Message, pgnOfId } from "../frame/mod.ts";
+import { type CanFrame, type Message, pgnOfId } from "../frame/mod.ts";
 import type { MonitoredBus } from "../http/mod.ts";
 import type { BusCounts } from "../journal/mod.ts";
 import type { IdentityRequests } from "../transmit/mod.ts";
@@ -93,6 +93,8 @@ interface OpenBusesContext {
   ready: () => Promise<void> | undefined;
   identity: IdentityRequests | undefined;
   transmit: BoatTransmit;
+  /** Gets each frame as it came, and the messages of gateways that deliver no frames. */
+  tap: { frame(bus: number, frame: CanFrame): void; message(bus: number, message: CanFrame): void } | undefined;
   log: Logger;
   stall: StallDetector;
 }
@@ -104,7 +106,7 @@ interface OpenBusesContext {
  */
 export async function openBuses(
   pipelines: readonly BusPipeline[],
-  { ready, identity, transmit, log, stall }: OpenBusesContext,
+  { ready, identity, transmit, tap, log, stall }: OpenBusesContext,
 ): Promise<void> {
   const names = pipelines.map(({ bus }) => bus.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
@@ -121,9 +123,11 @@ export async function openBuses(
           countFault(pipeline, { error, log });
         }
         transmit.received(index, frame);
+        tap?.frame(index, frame);
       },
       message: (message) => {
         stall.mark("frames");
+        tap?.message(index, message);
         try {
           publish({ ...message, bus: index, pgn: pgnOfId(message.id) });
         } catch (error) {

@@ -1,4 +1,6 @@
 import { AtomicFile, type Clock, type ListenAddress, type Logger, type StallDetector } from "../base/mod.ts";
+import type { StreamHub } from "../stream/mod.ts";
+import type { BoatTransmit } from "./transmit.ts";
 import type { BusPipeline } from "./bus_pipelines.ts";
 import type { Broker } from "../broker/mod.ts";
 import type { ComponentHealth, Health } from "../http/mod.ts";
@@ -7,11 +9,17 @@ import {
   type AlertRules,
   Alerts,
   type AlertSettings,
+  GatewayServer,
+  type GatewayServerSettings,
   MAX_ALERT_FILE_BYTES,
   MdnsAnnouncer,
+  type MdnsService,
   type MdnsState,
   MqttBridge,
   type MqttSettings,
+  Nmea0183Server,
+  type Nmea0183Settings,
+  PEER_SERVICE,
 } from "../integrations/mod.ts";
 import { VERSION } from "../version.ts";
 
@@ -19,6 +27,10 @@ import { VERSION } from "../version.ts";
 export interface IntegrationOptions {
   /** MQTT broker that frames are published to; default none. */
   mqtt?: MqttSettings;
+  /** Sentences of NMEA 0183 for TCP clients and UDP addresses; default none. */
+  nmea0183?: Nmea0183Settings;
+  /** Gateway server: frames for programs that can use a gateway of another maker; default none. */
+  gateway?: GatewayServerSettings;
   /** Name that mDNS announces; default: no announcement. */
   mdnsName?: string;
   /** Also announces the server for clients of lplex; default false. */
@@ -32,14 +44,18 @@ export interface IntegrationOptions {
 /** Dependencies of the integrations. */
 export interface IntegrationContext {
   broker: Broker;
+  hub: StreamHub;
+  transmit: BoatTransmit;
   clock: Clock;
   stall: StallDetector;
   log: Logger;
 }
 
-/** MQTT, mDNS and alerts of a boat. */
+/** MQTT, NMEA 0183, gateway server, mDNS and alerts of a boat. */
 export class Integrations {
   readonly mqtt: MqttBridge | undefined;
+  readonly nmea0183: Nmea0183Server | undefined;
+  readonly gateway: GatewayServer | undefined;
   readonly alerts: Alerts;
   readonly #options: IntegrationOptions;
   readonly #log: Logger;
@@ -48,16 +64,31 @@ export class Integrations {
 
   private constructor(
     alerts: Alerts,
-    { options, broker, clock, stall, log }: IntegrationContext & { options: IntegrationOptions },
+    { options, broker, hub, transmit, clock, stall, log }: IntegrationContext & { options: IntegrationOptions },
   ) {
     this.alerts = alerts;
     this.#options = options;
     this.#log = log;
-    this.#stopListening = broker.registry.listen((event) => alerts.device(event));
+    const stops = [
+      broker.registry.listen((event) => alerts.device(event)),
+      hub.sources.listen((event) => alerts.source(event)),
+    ];
+    this.#stopListening = () => stops.forEach((stop) => stop());
     this.mqtt = options.mqtt && new MqttBridge({ settings: options.mqtt, broker, clock, stall, log });
+    const quantities = () => hub.sources.list();
+    this.nmea0183 = options.nmea0183 &&
+      new Nmea0183Server({ settings: options.nmea0183, broker, quantities, clock, stall, log });
+    const { gate } = transmit;
+    const ownAddress = (bus: number) => transmit.ownAddress(bus);
+    this.gateway = options.gateway &&
+      new GatewayServer({ settings: options.gateway, broker, gate, ownAddress, clock, stall, log });
   }
 
-  /** Restores alerts from the last run. */
+  /**
+   * Restores alerts from the last run.
+   *
+   * @throws {BusError} the gateway server is to serve an unknown bus
+   */
   static async open(options: IntegrationOptions, context: IntegrationContext): Promise<Integrations> {
     const { broker, clock, log } = context;
     const { stateDirectory } = options;
@@ -70,15 +101,18 @@ export class Integrations {
 
   /** Starts publishing; await it before frames arrive. */
   async start(): Promise<void> {
+    this.nmea0183?.start();
+    this.gateway?.start();
     await this.mqtt?.start();
   }
 
   /** Announces a listening server by mDNS. */
-  announce(listening: ListenAddress, { tls }: { tls: boolean }): void {
+  announce(listening: ListenAddress, { tls, services }: { tls: boolean; services: readonly MdnsService[] }): void {
     const { mdnsName: name, mdnsLplex: lplex, alerts } = this.#options;
     if (name === undefined) return;
     const instance = alerts?.instanceId;
-    this.#mdns = new MdnsAnnouncer({ name, lplex, listening, tls, version: VERSION, instance, log: this.#log });
+    const all = [...services, ...(lplex ? [{ type: PEER_SERVICE }] : [])];
+    this.#mdns = new MdnsAnnouncer({ name, services: all, listening, tls, version: VERSION, instance, log: this.#log });
   }
 
   /** Checks for alerts; called once a second. `nowMs`: all frames received until then have been processed. */
@@ -99,6 +133,8 @@ export class Integrations {
     const { urls = [] } = this.#options.alerts ?? {};
     return {
       ...(this.mqtt && { mqtt: this.mqtt.health() }),
+      ...(this.nmea0183 && { nmea0183: this.nmea0183.health() }),
+      ...(this.gateway && { gateway: this.gateway.health() }),
       ...(urls.length > 0 && { alerts: this.alerts.health() }),
       ...(this.#mdns && { mdns: mdnsHealth(this.#mdns.state) }),
     };
@@ -112,6 +148,8 @@ export class Integrations {
   /** Withdraws the mDNS announcement and disconnects. */
   async stop(): Promise<void> {
     this.#stopListening();
+    this.nmea0183?.stop();
+    this.gateway?.stop();
     await Promise.all([this.mqtt?.stop(), this.#mdns?.stop(), this.alerts.stop()]);
   }
 }

@@ -1,9 +1,11 @@
 import type { Clock, Logger } from "../base/mod.ts";
 import { DEFAULT_DEVICE_IDLE_TIMEOUT_MS, DEFAULT_MAX_VALUES, DEFAULT_RING_FRAMES } from "../broker/mod.ts";
 import { DEFAULT_MAX_ASSEMBLIES } from "../can/mod.ts";
-import { type AccessToken, DEFAULT_BODY_TIMEOUT_MS, DEFAULT_MAX_BODY_BYTES } from "../http/mod.ts";
+import { type AccessToken, DEFAULT_BODY_TIMEOUT_MS, DEFAULT_MAX_BODY_BYTES, SERIES_DEFAULTS } from "../http/mod.ts";
 import type { ConnectionOptions } from "../listen/mod.ts";
 import { LINK_LIMITS, type LinkLimits } from "../replication/mod.ts";
+import type { PreferredSources } from "../quantities/mod.ts";
+import { DEFAULT_SERIES_PGNS } from "../series/mod.ts";
 import type { SessionLimits } from "../stream/mod.ts";
 import type { SendRule } from "../transmit/mod.ts";
 
@@ -17,6 +19,8 @@ export interface ServerOptions extends ConnectionOptions {
   maxBodyBytes?: number;
   /** Timeout for receiving a request body, milliseconds; default 30 s. */
   bodyTimeoutMs?: number;
+  /** PGNs whose series are kept in sidecars of the journal; none: no sidecars. Default `DEFAULT_SERIES_PGNS`. */
+  seriesPgns?: readonly number[];
   /** Default: no logging. */
   log?: Logger;
   /** Default: the system's clocks. */
@@ -35,8 +39,12 @@ export interface ServerLimits {
   maxStreams: number;
   /** Maximum number of frames in one response of `/history`; default 1 000 000. */
   maxHistory: number;
-  /** Maximum number of concurrent `/history` requests; default 4. */
+  /** Maximum number of concurrent `/history` and `/series` requests; default 4. */
   maxHistoryRequests: number;
+  /** Maximum number of points of a series in a response of `/series`; default 10 000. */
+  maxSeriesPoints: number;
+  /** Maximum number of frames that a `/series` request may read; default 20 000 000. */
+  maxSeriesScan: number;
   /** Maximum number of client sessions of one boat; default 1000. */
   maxSessions: number;
   /** Maximum number of these sessions per token, or per address if there are no tokens; default 100. */
@@ -67,6 +75,8 @@ export interface BoatLimits extends ServerLimits {
   busSilenceTimeoutMs: number | undefined;
   /** Silence of a bus that degrades health, milliseconds; default undefined: never. */
   busSilenceThresholdMs: number | undefined;
+  /** NAME of the preferred device by quantity; default none: the first that was heard. */
+  preferredSources: PreferredSources;
   /** Backlog at which live replication reconnects; default `LINK_LIMITS`. */
   replicationLimits: Readonly<LinkLimits>;
 }
@@ -79,6 +89,8 @@ export const SERVER_DEFAULTS = {
   maxStreams: 1000,
   maxHistory: 1_000_000,
   maxHistoryRequests: 4,
+  ...SERIES_DEFAULTS,
+  seriesPgns: DEFAULT_SERIES_PGNS,
   maxSessions: 1000,
   maxSessionsPerOwner: 100,
   /** A week. */
@@ -90,6 +102,8 @@ export const SERVER_DEFAULTS = {
   /** Some seconds of a full bus. */
   streamBufferBytes: 1024 * 1024,
 } as const;
+
+const NO_PREFERRED_SOURCES: PreferredSources = new Map();
 
 /** Defaults of a boat server. */
 export const BOAT_DEFAULTS = {
@@ -109,6 +123,7 @@ export const BOAT_DEFAULTS = {
   alertDedupWindowMs: 5 * 60_000,
   busSilenceTimeoutMs: undefined,
   busSilenceThresholdMs: undefined,
+  preferredSources: NO_PREFERRED_SOURCES,
   replicationLimits: LINK_LIMITS,
 } as const;
 

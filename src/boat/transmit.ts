@@ -57,7 +57,7 @@ export class BoatTransmit {
     this.#log = log;
     const transmit = this.transmitter = new Transmitter({ buses, clock, ...options.transmit });
     this.device = virtualDevice && new VirtualDevice({ buses, transmit, clock, log, ...virtualDevice });
-    const address = (bus: number): OwnAddress => this.device?.address(bus) ?? { kind: "none" };
+    const address = (bus: number) => this.ownAddress(bus);
     const nameOf = (bus: number, src: number) => broker.registry.get(bus, src)?.name;
     const faultOn = (bus: number) => buses[bus] && faultOf(buses[bus]);
     const gate = { transmit, address, nameOf, buses: broker.buses, faultOf: faultOn, settings: sending, clock, log };
@@ -79,6 +79,11 @@ export class BoatTransmit {
   start(): void {
     this.device?.start();
     this.requests?.start();
+  }
+
+  /** Address of the virtual device on a bus. */
+  ownAddress(bus: number): OwnAddress {
+    return this.device?.address(bus) ?? { kind: "none" };
   }
 
   /** Processes a frame of a bus, echoes of our own included. Errors are counted and do not affect reading. */

@@ -19,6 +19,7 @@ export * from "./assembly/iso_transport_sender.ts";
 export * from "./bus.ts";
 export * from "./gateways/gateway_bus.ts";
 export * from "./gateways/link.ts";
+export * from "./gateways/program_reader.ts";
 export * from "./gateways/recording_bus.ts";
 export * from "./gateways/source.ts";
 export * from "./loopback.ts";

@@ -69,6 +69,11 @@ export class Api {
     return parseJson<T>(text, this.#name(path, request));
   }
 
+  /** Sends a request and returns the text of the response. Errors are those of {@linkcode Api.json}. */
+  async text(path: string, request: ApiRequest = {}): Promise<string> {
+    return await this.#whole(path, request);
+  }
+
   /** Sends a request and ignores the body of the response. Errors are those of {@linkcode Api.json}. */
   async done(path: string, request: ApiRequest = {}): Promise<void> {
     await this.#whole(path, request);

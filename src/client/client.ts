@@ -2,12 +2,15 @@ import { type Api, isoDuration, pathPart } from "./api.ts";
 import { readHistory } from "./history_pages.ts";
 import { type StreamSettings, Subscription } from "./live_stream.ts";
 import { decodedValuesOf, deviceOf, healthOf, replicationOf } from "./other_forms.ts";
+import { parseMetrics } from "./metrics.ts";
 import { Session } from "./session.ts";
 import { SessionCalls, type SessionOptions } from "./session_calls.ts";
 import type { Filter } from "../filter/mod.ts";
 import type { BoatReplication } from "./types_cloud.ts";
-import type { KnownPgn, PgnDetails } from "./types_pgn.ts";
+import type { FieldSpan, KnownPgn, PgnDetails } from "./types_pgn.ts";
+import type { SeriesQuery, SeriesReply } from "./types_series.ts";
 import type {
+  BoatAlert,
   BoatHealth,
   ClientFrame,
   DecodedLastValue,
@@ -16,6 +19,11 @@ import type {
   LabelledDevice,
   LastValues,
   MessageToSend,
+  Metric,
+  Proof,
+  QuantitySources,
+  ServerInfo,
+  ServerLimit,
 } from "./types.ts";
 
 /** Options of a call. */
@@ -38,6 +46,10 @@ export interface SubscribeOptions extends CallOptions {
   labels?: boolean;
   /** Adds changes of the device table to {@linkcode Subscription.events}. */
   devices?: boolean;
+  /** Adds switches of preferred sources to {@linkcode Subscription.events}: see {@linkcode Client.sources}. */
+  sources?: boolean;
+  /** Lets the server send frames together every so many milliseconds, at most 1000. Default: as soon as possible. */
+  batchMs?: number;
 }
 
 /** Default duration of a query on the server. */
@@ -89,6 +101,11 @@ export class Client {
     return decodedValuesOf(await this.#api.json<LastValues<DecodedLastValue>[]>("/values/decoded", { query, signal }));
   }
 
+  /** What a skipper reads, such as depth: newest values by device, their ages, and the preferred device. */
+  async sources({ signal }: CallOptions = {}): Promise<QuantitySources[]> {
+    return await this.#api.json<QuantitySources[]>("/sources", { signal });
+  }
+
   /**
    * Recorded frames, oldest first. Frames are read as they arrive, so that any number of them needs little memory. Without
    * a limit, all pages are read.
@@ -106,6 +123,23 @@ export class Client {
     yield* readHistory(this.#api, { query: { ...times, ...query }, isOnePage, signal });
   }
 
+  /**
+   * Values of decoded fields between two times, in buckets: one series for each field and sensor.
+   *
+   * @throws {ApiError} 503: the server does not record, or has too many such requests; 400: the query is invalid
+   *
+   * @example
+   * ```ts ignore
+   * const { series } = await client.series({ field: ["128267.depth"], from: new Date(Date.now() - 86_400_000) });
+   * for (const { time, min } of series) console.log(time.length, min);
+   * ```
+   */
+  async series({ from, to, ...query }: SeriesQuery, { signal }: CallOptions = {}): Promise<SeriesReply> {
+    const times = { from: timeText(from), ...(to !== undefined && { to: timeText(to) }) };
+    // No timeout: the server may have to read many frames.
+    return await this.#api.json<SeriesReply>("/series", { query: { ...times, ...query }, signal, timeoutMs: 0 });
+  }
+
   /** Every PGN that the server can decode. */
   async pgns({ signal }: CallOptions = {}): Promise<KnownPgn[]> {
     return await this.#root.json<KnownPgn[]>("/pgns", { signal });
@@ -116,9 +150,44 @@ export class Client {
     return await this.#root.json<PgnDetails>(`/pgns/${pathPart(pgn)}`, { signal });
   }
 
+  /**
+   * Which bits of a payload its decoded fields are read from; empty if no layout of the PGN matches the payload.
+   *
+   * @param data the payload in hex
+   * @throws {ApiError} 404: the PGN is unknown
+   */
+  async pgnSpans(pgn: number, data: string, { signal }: CallOptions = {}): Promise<FieldSpan[]> {
+    return await this.#root.json<FieldSpan[]>(`/pgns/${pathPart(pgn)}/spans`, { query: { data }, signal });
+  }
+
+  /** Summary of the server, a boat's or a cloud. */
+  async server({ signal }: CallOptions = {}): Promise<ServerInfo> {
+    return await this.#root.json<ServerInfo>("/", { signal });
+  }
+
+  /** Figures of the server, as for Prometheus. */
+  async metrics({ signal }: CallOptions = {}): Promise<Metric[]> {
+    return parseMetrics(await this.#root.text("/metrics", { signal }));
+  }
+
   /** Health of the boat server. @throws {ApiError} 404: the server is a cloud */
   async health({ signal }: CallOptions = {}): Promise<BoatHealth> {
     return healthOf(await this.#api.json<BoatHealth>("/healthz", { signal, acceptStatus: 503 }));
+  }
+
+  /** Alerts since the start of the boat server, newest first, at most 100. */
+  async alerts({ signal }: CallOptions = {}): Promise<BoatAlert[]> {
+    return await this.#api.json<BoatAlert[]>("/alerts", { signal });
+  }
+
+  /** Limits of the boat server that are in force. */
+  async limits({ signal }: CallOptions = {}): Promise<ServerLimit[]> {
+    return await this.#api.json<ServerLimit[]>("/limits", { signal });
+  }
+
+  /** Frames seen, recorded, in the cloud and missing. */
+  async proof({ signal }: CallOptions = {}): Promise<Proof> {
+    return await this.#api.json<Proof>("/proof", { signal });
   }
 
   /**
@@ -138,8 +207,15 @@ export class Client {
    * for await (const frame of client.subscribe({ pgn: [127250] }, { decode: true })) console.log(frame.decoded);
    * ```
    */
-  subscribe(filter: Filter = {}, { decode, labels, devices, signal }: SubscribeOptions = {}): Subscription {
-    return new Subscription(this.#api, { ...this.#streams, signal, query: { ...filter, decode, labels, devices } });
+  subscribe(
+    filter: Filter = {},
+    { decode, labels, devices, sources, batchMs, signal }: SubscribeOptions = {},
+  ): Subscription {
+    return new Subscription(this.#api, {
+      ...this.#streams,
+      signal,
+      query: { ...filter, decode, labels, devices, sources, batch_ms: batchMs },
+    });
   }
 
   /**

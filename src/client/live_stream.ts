@@ -5,7 +5,7 @@ import { readEvents, type ServerEvent } from "./event_stream.ts";
 import { deviceEventOf } from "./other_forms.ts";
 import { EventReading, FrameReading, type Reading } from "./reading.ts";
 import { Retry, type RetryOptions } from "./retry.ts";
-import type { ClientFrame, StreamEvent } from "./types.ts";
+import type { ClientFrame, SourceEvent, StreamEvent } from "./types.ts";
 
 /** Settings of a stream. */
 export interface StreamSettings {
@@ -131,6 +131,8 @@ export function parseEvent({ name, data }: ServerEvent): StreamEvent | undefined
     }
     case "device":
       return { type: "device", ...parseJson<Omit<Extract<StreamEvent, { type: "device" }>, "type">>(data, "Device") };
+    case "source":
+      return { type: "source", source: parseJson<SourceEvent>(data, "Source") };
     case "dropped": {
       const { from_seq, to_seq, count, backfill, reason } = parseJson<DroppedData>(data, "Dropped frames");
       return {

@@ -19,3 +19,4 @@ export type { SessionOptions } from "./session_calls.ts";
 export type * from "./types.ts";
 export type * from "./types_cloud.ts";
 export type * from "./types_pgn.ts";
+export type * from "./types_series.ts";

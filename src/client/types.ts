@@ -127,6 +127,156 @@ export interface DeviceQuery {
   decode?: boolean;
 }
 
+/** Frames that are missing. */
+export interface MissingFrames {
+  /** How many. */
+  count: number;
+  /** On the boat's disk, or in the cloud. */
+  where: "journal" | "cloud";
+  /** For people. */
+  reason: string;
+}
+
+/** Frames seen, recorded, in the cloud and missing: `seen` = `recorded` + on the way + missing, and the same for the cloud. */
+export interface Proof {
+  /** Epoch of the numbers, hex; null: none yet. */
+  epoch: string | null;
+  /** First frame that counts here: of this start of the boat server, or of the epoch. */
+  first: number;
+  /** RFC 3339; in a cloud, the time of the boat's last message. */
+  as_of: string | null;
+  /** Frames that have a number. */
+  seen: number;
+  /** Of them, frames on the boat's disk; null: not recorded, or not known here. */
+  recorded: number | null;
+  /** Of them, frames on the cloud's disk; null: not replicated. */
+  in_cloud: number | null;
+  /** Frames that wait for the boat's disk, and that the cloud has not confirmed yet. */
+  on_the_way: { journal: number; cloud: number };
+  /** Frames that are missing. */
+  missing: MissingFrames[];
+  /** At most so many more frames are missing: numbers that a run before may have used when its power failed. */
+  unclear: MissingFrames[];
+  /** Missing frames from before `first`; null: the cloud has not reported it yet. */
+  earlier: MissingFrames[] | null;
+  /** CAN frames that never got a number; null: known by the boat alone. */
+  not_numbered: { count: number; bus: string; reason: string }[] | null;
+}
+
+/** An alert of a boat server. */
+export interface BoatAlert {
+  /** RFC 3339. */
+  timestamp: string;
+  /** What happened, for programs: `bus_silence`, `source_switched` … */
+  type: string;
+  /** `info`: a problem has ended. */
+  severity: "critical" | "warning" | "info";
+  /** One sentence for people. */
+  summary: string;
+  /** What it is about. */
+  subject: string;
+}
+
+/** A limit that is in force. */
+export interface ServerLimit {
+  /** Name of the setting. */
+  name: string;
+  /** With its unit. */
+  value: string;
+  /** What happens beyond it. */
+  beyond: string;
+}
+
+/** Summary of a server. */
+export interface ServerInfo {
+  /** A boat server, or a cloud of many boats. */
+  kind: "boat" | "cloud";
+  /** Name of the server. */
+  name: string;
+  /** Version of its software. */
+  version: string;
+  /** The worst status of its components. */
+  status: HealthStatus;
+  /** Whether this client may send messages to the bus. */
+  may_send: boolean;
+  /** The most useful paths by name. */
+  links: Readonly<Record<string, string>>;
+  /** Web apps that the server serves, too, such as KIP; left out: none. */
+  web_apps?: readonly { title: string; path: string }[];
+}
+
+/** A device as the source of a value. */
+export interface SourceDevice {
+  /** NAME, 16 hex digits; empty while it is unknown. */
+  name: string;
+  /** Source address. */
+  src: number;
+  /** Present when the server has more than one bus. */
+  bus?: string;
+}
+
+/** One device's value of a quantity. */
+export interface SourceValue extends SourceDevice {
+  /** PGN of the message. */
+  pgn: number;
+  /** In the unit of the quantity. */
+  value: number | string | { latitude: number; longitude: number };
+  /** Time of the message, RFC 3339. */
+  ts: string;
+  /** Time since the message came, milliseconds. */
+  age_ms: number;
+  /** Its usual interval, milliseconds. */
+  interval_ms: number;
+  /** Older than three of its intervals. */
+  stale: boolean;
+}
+
+/** What a skipper reads, such as depth, with all devices that have it. */
+export interface QuantitySources {
+  /** Key: `depth`, `engine.0.speed`. */
+  quantity: string;
+  /** Group of quantities. */
+  category: string;
+  /** Name for people. */
+  label: string;
+  /** PGN of the first source. */
+  pgn: number;
+  /** Field with the value. */
+  field: string;
+  /** Unit of the value. */
+  unit?: string;
+  /** NAME of the preferred device, empty while unknown; null: all values are stale. */
+  preferred: string | null;
+  /** Why it is preferred. */
+  by: "setting" | "first_heard";
+  /** All devices that have it, the preferred one first. */
+  sources: SourceValue[];
+}
+
+/** Another device is the preferred source of a quantity. */
+export interface SourceEvent {
+  /** Key of the quantity. */
+  quantity: string;
+  /** Null: there was none. */
+  from: SourceDevice | null;
+  /** Null: all values are stale. */
+  to: SourceDevice | null;
+  /** RFC 3339. */
+  ts: string;
+  /** Why it was switched. */
+  reason: "first" | "stale" | "fresh" | "setting" | "removed";
+}
+
+/** A figure of a server's metrics. */
+export interface Metric {
+  /** Such as `vbg_devices`. */
+  name: string;
+  /** Labels by name, such as `bus`. */
+  labels: Readonly<Record<string, string>>;
+  /** In the unit of the name. */
+  value: number;
+}
+
 /** Health of a server or a component. */
 export type HealthStatus = "ok" | "degraded" | "unhealthy";
 
@@ -219,6 +369,7 @@ export interface Problem {
  *   Reason `restart`: the server crashed and has lost what was not synced to disk, possibly frames that we received;
  *   `count` is null. Without either, this client was too slow, or the server's disk was. `count` is the number of missing
  *   frames; null: the stream has a filter, and the number of matching frames is unknown. A session counts all numbers
+ * - `source`: another device is the preferred source of a quantity
  * - `missed`: frames with these sequence numbers may have been missed: between two connections (`away`), because the
  *   session had expired or was moved by another client (`expired`), or because the server no longer has them
  *   (`fallen_behind`)
@@ -228,6 +379,7 @@ export interface Problem {
 export type StreamEvent =
   | { type: "frame"; frame: ClientFrame }
   | { type: "device" } & DeviceEvent
+  | { type: "source"; source: SourceEvent }
   | { type: "dropped"; fromSeq: number; toSeq: number; count: number | null; backfill?: true; reason?: string }
   | { type: "missed"; fromSeq: number; toSeq: number; why: "away" | "expired" | "fallen_behind" }
   | { type: "new_epoch" }

@@ -88,6 +88,8 @@ export interface InstanceSummary {
   lag_seqs: number;
   /** Time of the last message from the boat, RFC 3339. */
   last_seen: string | null;
+  /** Frames that the boat has numbered, and how many of them are where; absent on other clouds. */
+  frames?: { seen: number; in_cloud: number; on_the_way: number; missing: number };
 }
 
 /** State of a boat's replication, as the cloud sees it. */

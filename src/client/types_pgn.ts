@@ -75,3 +75,13 @@ export interface PgnGroup {
   /** Fields of each object. */
   fields: PgnField[];
 }
+
+/** Where a decoded value is in a payload. */
+export interface FieldSpan {
+  /** Key in the decoded object; in lists with the index: `satellites.0.prn`. */
+  name: string;
+  /** First bit: 0 is the lowest bit of byte 0. */
+  bit: number;
+  /** Number of bits. */
+  bits: number;
+}

@@ -131,7 +131,8 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   fleetRetention = fleetRetentionOf(journal, { instances, log, clock });
   const service = new CloudService({ instances, settings: instanceSettings, clock, log });
   const memory = new StreamMemory(options.streamMemoryBytes);
-  const readers = new ReplicaReaders({ clock, stall, log, memory, limits: () => settings });
+  const { seriesPgns } = settings;
+  const readers = new ReplicaReaders({ clock, stall, log, memory, seriesPgns, limits: () => settings });
   const access = new Access(limits, { log, isOverTls: ports.kind === "single" });
   const connections = await openConnections(options, { most: CLOUD_DEFAULTS.mostConnections, clock });
   const parts = { settings, connections, instances, fleetRetention, service, readers, access, stall, clock, log };
@@ -145,6 +146,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     service.stop();
     await scrub.stop();
     await instances.stop();
+    await readers.stop();
     await fleetRetention?.stop();
     stall.stop();
   };

@@ -46,6 +46,7 @@ export class BoatFeed {
   readonly #broker: Broker;
   readonly #numbers: Numbers;
   readonly #changes: EpochChanges;
+  #run: { first: number; frames: number };
 
   private constructor(feed: Feed, parts: { journal: Journal | undefined; numbers: Numbers; changes: EpochChanges }) {
     this.feed = feed;
@@ -53,6 +54,8 @@ export class BoatFeed {
     this.#broker = feed.broker;
     this.#numbers = parts.numbers;
     this.#changes = parts.changes;
+    this.#run = { first: parts.numbers.firstSeq, frames: 0 };
+    parts.changes.follow(() => this.#run = { first: 1, frames: 0 });
   }
 
   /**
@@ -88,8 +91,14 @@ export class BoatFeed {
   /** Assigns a message its number, publishes and records it. The caller may reuse the message and its buffer afterwards. */
   publish(message: Message): void {
     const seq = this.#numbers.next();
+    this.#run.frames++;
     this.#broker.publish(message, seq);
     this.journal?.append(seq, message);
+  }
+
+  /** Frames numbered since the start, or since this epoch began if that is later. `first`: number of the first one. */
+  get numbered(): { readonly first: number; readonly frames: number } {
+    return this.#run;
   }
 
   /** Resolves when the journal accepts more frames; undefined when it does already. */

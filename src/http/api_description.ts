@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { apiText } from "./api_text.ts";
-import { OPEN_PATHS, TOKEN_PARAMETER } from "./auth.ts";
+import { TOKEN_PARAMETER } from "./auth.ts";
 import type { Method, Replies, Route, RouteTable } from "./routes.ts";
 import { PROBLEM } from "./schemas.ts";
 
@@ -27,9 +27,9 @@ export async function describeApi(table: RouteTable, info: { title: string; vers
 }
 
 /** A route in the form of the API description. */
-function describeRoute({ method = "GET", path, summary, query, parts, body, replies }: Route) {
+function describeRoute({ method = "GET", path, summary, isOpen, query, parts, body, replies }: Route) {
   const canFail = !(isEmpty(query) && isEmpty(parts)) || body;
-  const takesToken = !OPEN_PATHS.includes(path);
+  const takesToken = !isOpen;
   return {
     method: method.toLowerCase() as Lowercase<Method>,
     path,

@@ -56,8 +56,9 @@ const FOREIGN_SESSION =
 
 /** Query parameter for the token, for browser APIs that cannot set headers: EventSource, WebSocket. */
 export const TOKEN_PARAMETER = "access_token";
-/** Paths that need no token, for load balancers and watchdogs. */
-export const OPEN_PATHS: readonly string[] = ["/livez", "/readyz", "/healthz"];
+/** The same as clients of Signal K name it, below a path of Signal K only. */
+const SIGNALK_TOKEN_PARAMETER = "token";
+const SIGNALK_PATH = /\/signalk\/v[12]\//;
 
 interface AccessOptions {
   log?: Logger;
@@ -67,6 +68,8 @@ interface AccessOptions {
 /** What a request needs to be admitted. */
 interface Need {
   scope: Scope;
+  /** No token is needed; default false. */
+  isOpen?: boolean;
   /** The request uses a session: see {@linkcode mayUseSession}. A known token in a header admits every page. */
   ofSession?: boolean;
   /** The client; undefined when the request did not come over a network. */
@@ -108,23 +111,24 @@ export class Access {
    * @throws {ApiError} 401 without a known token; 403 without the scope, or when a page of another origin sends or uses
    * a session
    */
-  admit(request: Request, { scope, ofSession = false, from }: Need): Caller {
+  admit(request: Request, { scope, isOpen = false, ofSession = false, from }: Need): Caller {
     const url = new URL(request.url);
     const address = from?.hostname ?? "";
-    const token = OPEN_PATHS.includes(url.pathname) ? ANONYMOUS : this.#identify(request.headers, url);
+    const identified = this.#identify(request.headers, url);
+    const token = isOpen && typeof identified === "string" ? NOBODY : identified;
     if (typeof token === "string") throw this.#refuse(token, { scope, address, via: url.pathname });
     const { name, scopes, isInHeader } = token;
     // A copy: after a WebSocket upgrade the request can no longer be read.
     const headers = new Headers(request.headers);
     const originAllowed = maySend(headers, this.#allowOrigins);
     const about = { scope, address, via: url.pathname, name };
-    if (!scopes.includes(scope)) throw this.#refuse("scope", about);
+    if (!isOpen && !scopes.includes(scope)) throw this.#refuse("scope", about);
     if (scope === "send" && !originAllowed) throw this.#refuse("origin", about);
     const originRules = { allowOrigins: this.#allowOrigins, isOverTls: this.#isOverTls };
     if (ofSession && !isInHeader && !mayUseSession(request, originRules)) throw this.#refuse("origin", about);
     const knownNow = () => {
       const known = this.#identify(headers, url);
-      return typeof known === "string" ? REVOKED : known;
+      return typeof known === "string" ? NOBODY : known;
     };
     const originAllowedNow = () => maySend(headers, this.#allowOrigins);
     return {
@@ -140,6 +144,18 @@ export class Access {
         return originAllowedNow();
       },
     };
+  }
+
+  /** Whether a text is a token; counted as a failure if not. Without tokens every text is one. */
+  isToken(text: string): boolean {
+    const isKnown = this.#tokens.length === 0 || this.#find(text) !== undefined;
+    if (!isKnown) this.#failures.unknown++;
+    return isKnown;
+  }
+
+  /** Whether clients need a token. */
+  get hasTokens(): boolean {
+    return this.#tokens.length > 0;
   }
 
   /** The token of a request, or why there is none. */
@@ -214,14 +230,16 @@ interface Known extends Pick<Caller, "name" | "scopes"> {
 
 /** The client where no token is needed. */
 const ANONYMOUS: Known = { name: undefined, scopes: SCOPES, isInHeader: false };
-/** A client whose token has been removed. */
-const REVOKED: Known = { name: undefined, scopes: [], instances: [], isInHeader: false };
+/** A client without a token where one is needed, or whose token has been removed. */
+const NOBODY: Known = { name: undefined, scopes: [], instances: [], isInHeader: false };
 
 /** The tokens of a request: at most one of each source, headers first. */
-function givenTokens(headers: Headers, { searchParams }: URL): { secret: string; isInHeader: boolean }[] {
-  const [, bearer] = /^bearer +(\S+)$/i.exec(headers.get("Authorization") ?? "") ?? [];
+function givenTokens(headers: Headers, { pathname, searchParams }: URL): { secret: string; isInHeader: boolean }[] {
+  // Clients of Signal K say JWT.
+  const [, bearer] = /^(?:bearer|jwt) +(\S+)$/i.exec(headers.get("Authorization") ?? "") ?? [];
   const inHeaders = [bearer, headers.get("X-API-Key")].map((secret) => ({ secret, isInHeader: true }));
-  const sources = [...inHeaders, { secret: searchParams.get(TOKEN_PARAMETER), isInHeader: false }];
+  const names = SIGNALK_PATH.test(pathname) ? [TOKEN_PARAMETER, SIGNALK_TOKEN_PARAMETER] : [TOKEN_PARAMETER];
+  const sources = [...inHeaders, ...names.map((name) => ({ secret: searchParams.get(name), isInHeader: false }))];
   return sources.flatMap(({ secret, isInHeader }) => secret ? [{ secret, isInHeader }] : []);
 }
 

@@ -1,18 +1,24 @@
 import { healthSchema } from "./schemas.ts";
-import { bindRows, type RouteTable } from "./routes.ts";
+import { type About, bindRows, type RouteTable } from "./routes.ts";
 import type { Sessions } from "../stream/mod.ts";
 import type { Health } from "./status/health.ts";
-import type { HomePage } from "./home/home_page.ts";
-import { homeRoute, SERVER_SECTION } from "./home/home_route.ts";
+import { type Home, homeRoute, SERVER_LINKS } from "./page/home_route.ts";
 import type { Metrics } from "./status/metrics.ts";
 import { METRICS_TYPE } from "./status/figure.ts";
 import type { HistoryIndex } from "./history/history.ts";
 import { HistoryTurns } from "./history/turns.ts";
 import type { ReplicationStatus } from "../replication/mod.ts";
+import { type Proof, proofRoute } from "./proof.ts";
 import { readRows } from "./read_routes.ts";
 import { replicationRoute } from "./replication_route.ts";
+import type { SignalK } from "./signalk/signalk.ts";
+import type { WebApp } from "./webapps.ts";
+import { signalkOpenRoutes } from "./signalk/routes.ts";
+import type { SeriesRollup } from "../series/mod.ts";
+import type { SeriesLimits } from "./series/series.ts";
 import { closedSendRoutes, type SendApi, sendRoutes } from "./send/routes.ts";
 import { pgnRoutes, stateRoutes } from "./server_routes.ts";
+import { type LimitInForce, stateListRoutes, type TellableAlert } from "./state_lists.ts";
 import { type SessionApi, sessionRows } from "./sessions/routes.ts";
 
 /** Dependencies of the boat's API. */
@@ -23,13 +29,30 @@ export interface BoatApi extends Omit<SessionApi, "sessions"> {
   /** Evaluates the current health. */
   health: () => Health;
   /** Limits that may change while running. */
-  limits: () => { maxStreams: number; streamBufferBytes: number; maxHistory?: number; maxHistoryRequests?: number };
+  limits: () => SeriesLimits & {
+    maxStreams: number;
+    streamBufferBytes: number;
+    maxHistory?: number;
+    maxHistoryRequests?: number;
+  };
   /** Left out: the server has no sessions. */
   sessions?: Sessions;
   /** Left out: the server cannot send. */
   sending?: Omit<SendApi, "broker">;
   /** Left out: nothing is recorded. */
   journal?: { index: HistoryIndex };
+  /** Left out: the journal has no sidecars. */
+  rollup?: () => SeriesRollup | undefined;
+  /** Left out: Signal K is off. */
+  signalk?: SignalK;
+  /** Web apps that are served, too; default none. */
+  webApps?: readonly WebApp[];
+  /** Frames seen, recorded and in the cloud, now. */
+  proof: () => Proof;
+  /** Newest alerts, newest first; left out: there are none. */
+  alerts?: () => readonly TellableAlert[];
+  /** The settings that are limits; left out: not known. */
+  limitsInForce?: () => readonly LimitInForce[];
   /** Left out: nothing is replicated. */
   replication?: { status(): ReplicationStatus };
 }
@@ -39,11 +62,19 @@ export function boatRoutes(api: BoatApi): RouteTable {
   const { sessions, metrics } = api;
   const histories = new HistoryTurns(() => api.limits().maxHistoryRequests);
   return [
-    homeRoute(() => boatPage(api)),
-    ...bindRows(readRows, { ...api, histories, maxLimit: () => api.limits().maxHistory }),
+    homeRoute((about) => boatHome(api, about)),
+    ...bindRows(readRows, {
+      ...api,
+      histories,
+      maxLimit: () => api.limits().maxHistory,
+      seriesLimits: () => api.limits(),
+    }),
+    ...(api.signalk ? signalkOpenRoutes() : []),
     ...(sessions ? bindRows(sessionRows, { ...api, sessions }) : []),
     ...(api.sending ? sendRoutes({ ...api, ...api.sending }) : closedSendRoutes()),
     replicationRoute(api.replication),
+    proofRoute(api.proof),
+    ...stateListRoutes(api),
     ...pgnRoutes(),
     ...stateRoutes({
       ...api,
@@ -53,40 +84,25 @@ export function boatRoutes(api: BoatApi): RouteTable {
   ];
 }
 
-/** Time span that the home page's link to the history shows. */
+/** Time span that the link to the history covers. */
 const SHOWN_HISTORY_MS = 10_000;
 
 function beforeMs(time: string, spanMs: number): string {
   return new Date(Date.parse(time) - spanMs).toISOString();
 }
 
-function boatPage({ server, health, journal, replication }: BoatApi): HomePage {
-  const { status, components, broker: { device_count: devices }, last_frame_at: last } = health();
-  const facts = [
-    `${devices} ${devices === 1 ? "device" : "devices"}`,
-    `last frame ${last?.replace(/T(.*)\.\d+Z$/, " $1 UTC") ?? "never"}`,
-  ];
-  const boat = [
-    { text: "devices", path: "/devices", about: "devices on the buses" },
-    { text: "values", path: "/values/decoded", about: "newest message of each kind, decoded" },
-    { text: "events", path: "/events?decode=true", about: "live frames as an endless event stream" },
-    ...(journal && last
-      ? [{
-        text: "history",
-        path: `/history?from=${beforeMs(last, SHOWN_HISTORY_MS)}`,
-        about: "recorded frames: the last 10 s",
-      }]
-      : []),
-    ...(replication
-      ? [{ text: "replication", path: "/replication/status", about: "progress of replication to the cloud" }]
-      : []),
-  ];
-  return {
-    ...server,
-    status,
-    components,
-    facts,
-    boatPath: "",
-    sections: [{ title: "Boat", links: boat }, SERVER_SECTION],
+function boatHome({ server, health, journal, replication, sending, webApps = [] }: BoatApi, { caller }: About): Home {
+  const { status, last_frame_at: last } = health();
+  const links = {
+    devices: "/devices",
+    values: "/values/decoded",
+    events: "/events?decode=true",
+    ...(journal && last && { history: `/history?from=${beforeMs(last, SHOWN_HISTORY_MS)}` }),
+    ...(replication && { replication: "/replication/status" }),
+    ...SERVER_LINKS,
   };
+  const maySend = sending !== undefined && sending.gate.isOpen && caller.scopes.includes("send") &&
+    caller.originAllowed;
+  const apps = webApps.map(({ title, path }) => ({ title, path }));
+  return { kind: "boat", ...server, status, may_send: maySend, links, ...(apps.length > 0 && { web_apps: apps }) };
 }

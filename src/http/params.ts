@@ -1,6 +1,7 @@
 import { apiText } from "./api_text.ts";
 import { z } from "zod";
 import { boundFilter, type Filter, FilterError } from "../filter/mod.ts";
+import { MAX_MESSAGE_BYTES } from "../frame/mod.ts";
 import { badParameter } from "./reply.ts";
 
 /** An unchecked query: every parameter is a list, in the order given. */
@@ -92,13 +93,45 @@ export const streamQuery = filterQuery.extend({
   labels: flag("Add `decoded`, and a `labels` object with the meanings of its enumeration values"),
 });
 
+/** Maximum of `batch_ms`, milliseconds. */
+export const MAX_BATCH_MS = 1000;
+
 /** The parameters of an event stream. */
 export const eventsQuery = streamQuery.extend({
   devices: flag("Also send `event: device` when the device table changes"),
+  sources: flag(
+    "Also send `event: source` when another device becomes the preferred source of a quantity: see /sources",
+  ),
+  batch_ms: boundedList(uint(MAX_BATCH_MS, "")).optional().transform((values) => values?.at(-1) ?? 0)
+    .clone().register(apiText, {
+      type: "integer",
+      minimum: 0,
+      maximum: MAX_BATCH_MS,
+      default: 0,
+      description:
+        "Minimum time between two writes, milliseconds: frames that arrive within it are sent together; 0: as short as the load allows",
+    }),
 });
 
 /** A PGN in a path. */
 export const pgnPart = z.object({ pgn: uint(MAX_UINT32, "").clone().register(apiText, { description: "The PGN" }) });
+
+/** Hex digits, two for each byte. */
+export const HEX = /^(?:[0-9a-fA-F]{2})*$/;
+
+/** A payload in hex; if it is repeated, the last one counts. */
+export const payloadQuery = z.object({
+  data: z.array(z.unknown(), "is required: a payload in hex").pipe(boundedList(
+    z.string().max(2 * MAX_MESSAGE_BYTES, `expected at most ${MAX_MESSAGE_BYTES} bytes`)
+      .regex(HEX, "expected hex digits, two for each byte"),
+  )).transform((texts) => Uint8Array.fromHex(texts.at(-1) ?? ""))
+    .clone().register(apiText, {
+      type: "string",
+      pattern: HEX.source,
+      maxLength: 2 * MAX_MESSAGE_BYTES,
+      description: "The payload: hex digits, two for each byte",
+    }),
+});
 
 /** No parameters. */
 export const noQuery = z.object({});

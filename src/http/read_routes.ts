@@ -8,11 +8,14 @@ import { admitStream, type StreamAdmission } from "./streams/client_queue.ts";
 import { route, type RouteTable } from "./routes.ts";
 import { decodedValuesSchema, labelledDeviceSchema, PROBLEM, streamSchema, valuesSchema } from "./schemas.ts";
 import { SEND_DISABLED, type SendApi, sendFromSocket } from "./send/routes.ts";
+import { sourceRows } from "./source_routes.ts";
+import { type SignalKApi, signalkRows } from "./signalk/routes.ts";
+import { seriesRow, type SeriesSource } from "./series/series.ts";
 import { EventStream } from "./streams/sse.ts";
 import { checkUpgrade, upgradeToStream } from "./streams/websocket.ts";
 
 /** Dependencies of the reading endpoints of one boat. */
-export interface ReadApi extends StreamAdmission, HistorySource {
+export interface ReadApi extends StreamAdmission, HistorySource, SeriesSource, SignalKApi {
   /** Left out: the server cannot send. */
   sending?: Omit<SendApi, "broker">;
 }
@@ -60,6 +63,9 @@ export const readRows: RouteTable<ReadApi> = [
       jsonList(listValues(subject.broker, filterOf(query), { decode: true, labels: query.labels })),
   }),
   historyRow,
+  ...sourceRows,
+  seriesRow,
+  ...signalkRows,
 ];
 
 function openEvents(api: ReadApi, query: z.output<typeof eventsQuery>): Response {
@@ -71,12 +77,14 @@ function openEvents(api: ReadApi, query: z.output<typeof eventsQuery>): Response
     bufferBytes,
     memory: api.hub.memory,
     devices: query.devices,
+    sources: query.sources,
     ended: () => {
       leave();
       release();
     },
   });
-  leave = api.hub.join(stream, { filter: filterOf(query), decode: query.decode, labels: query.labels });
+  const { decode, labels, batch_ms: batchMs } = query;
+  leave = api.hub.join(stream, { filter: filterOf(query), decode, labels, batchMs });
   return stream.response();
 }
 

@@ -3,6 +3,8 @@ import { Hono } from "hono";
 import type { z } from "zod";
 import { Access, type Caller, type Scope, urlWithoutToken } from "./auth.ts";
 import { type BodyLimits, readBody } from "./bodies.ts";
+import { type WebApp, webAppReply } from "./webapps.ts";
+import { pageReply } from "./page/page.ts";
 import { noQuery, readParts, readQuery } from "./params.ts";
 import { ApiError, finish, json, preflight, problem } from "./reply.ts";
 
@@ -19,11 +21,15 @@ export type Method = "GET" | "PUT" | "POST" | "DELETE";
 interface RouteOptions<Query extends z.ZodObject, Parts extends z.ZodObject, Subject> {
   /** Default GET. */
   method?: Method;
-  /** Variable parts are in braces: `/pgns/{pgn}`. */
+  /** Variable parts are in braces: `/pgns/{pgn}`; the last one may be the rest of the path: `/api/{path*}`. */
   path: string;
   summary: string;
   /** Required scope; default `read`. `send` is closed to pages of other origins. */
   scope?: Scope;
+  /** No token is needed, whatever the scope; default false. */
+  isOpen?: boolean;
+  /** It is specified elsewhere, and left out of the API description; default false. */
+  isUnlisted?: boolean;
   /** The endpoint uses a session, which is closed to pages of other origins, too; default false. */
   ofSession?: boolean;
   /** Schema of the variable path parts. */
@@ -42,6 +48,8 @@ interface RouteOptions<Query extends z.ZodObject, Parts extends z.ZodObject, Sub
 /** Context of a request. */
 export interface About<Subject = undefined> {
   caller: Caller;
+  /** The access control. */
+  access: Pick<Access, "isToken" | "hasTokens">;
   /** The dependencies of a shared row: see {@linkcode bindRows}. */
   subject: Subject;
 }
@@ -77,11 +85,8 @@ export function routeWithParts<Query extends z.ZodObject, Parts extends z.ZodObj
 ): Route<Subject> {
   return {
     ...rest,
-    handle: (request, { parts, caller, subject }) =>
-      answer(request, readQuery(urlWithoutToken(request), rest.query), readParts(parts, rest.parts), {
-        caller,
-        subject,
-      }),
+    handle: (request, { parts, ...about }) =>
+      answer(request, readQuery(urlWithoutToken(request), rest.query), readParts(parts, rest.parts), about),
   };
 }
 
@@ -108,9 +113,8 @@ export function routeWithBody<Body extends z.ZodType, Parts extends z.ZodObject,
     ...rest,
     query: noQuery,
     body,
-    handle: async (request, { parts, bodyLimits, caller, subject }) => {
+    handle: async (request, { parts, bodyLimits, ...about }) => {
       const checked = readParts(parts, rest.parts);
-      const about = { caller, subject };
       await admit?.(about);
       try {
         return await answer(await readBody(request, body, bodyLimits), checked, about);
@@ -136,6 +140,8 @@ export interface ServeOptions {
   bodyTimeoutMs?: number;
   /** Access control; default: every scope for everybody, except pages of other origins. */
   access?: Access;
+  /** Web apps that are served, too; default none. */
+  webApps?: readonly WebApp[];
   /** Receives unexpected errors of requests. */
   log: Logger;
 }
@@ -151,7 +157,7 @@ type App = Hono<Origin>;
 /** Serves a route table, with HEAD for every GET, OPTIONS everywhere, errors as problems, and `/openapi.json`. */
 export function serveRoutes(
   table: RouteTable,
-  { title, version, log, access = new Access(), ...limits }: ServeOptions,
+  { title, version, log, access = new Access(), webApps = [], ...limits }: ServeOptions,
 ): (request: Request, from?: ListenAddress) => Promise<Response> {
   const { maxBodyBytes: maxBytes = DEFAULT_MAX_BODY_BYTES, bodyTimeoutMs: timeoutMs = DEFAULT_BODY_TIMEOUT_MS } =
     limits;
@@ -160,7 +166,7 @@ export function serveRoutes(
   let description: Promise<unknown> | undefined;
   const describe = async (): Promise<Response> => {
     const { describeApi } = await import("./api_description.ts");
-    return json(await (description ??= describeApi(rows, { title, version })));
+    return json(await (description ??= describeApi(rows.filter(({ isUnlisted }) => !isUnlisted), { title, version })));
   };
   const openapi = route({
     path: "/openapi.json",
@@ -171,21 +177,28 @@ export function serveRoutes(
   });
   const rows: RouteTable = [...table, openapi];
   for (const each of rows) {
-    const { method = "GET", path, scope = "read", ofSession = false, handle } = each;
+    const { method = "GET", path, scope = "read", isOpen = false, ofSession = false, handle } = each;
     app.on(
       method,
-      path.replace(/\{(\w+)\}/g, ":$1"),
+      path.replace(/\{(\w+)\}/g, ":$1").replace(/\{(\w+)\*\}/, ":$1{.+}"),
       ({ req, env: { from } }) =>
         handle(req.raw, {
-          caller: access.admit(req.raw, { scope, ofSession, from }),
+          caller: access.admit(req.raw, { scope, isOpen, ofSession, from }),
+          access,
           subject: undefined,
           parts: req.param(),
           bodyLimits,
         }),
     );
   }
+  const apps = webApps.filter(({ path, name }) => {
+    const isTaken = rows.some((row) => path.split("/")[1] === row.path.split("/")[1]);
+    if (isTaken) log.warn("web app not served: its path is the server's own", { app: name });
+    return !isTaken;
+  });
+  const openPaths = new Set(rows.flatMap(({ isOpen, path }) => isOpen ? [path] : []));
   app.notFound(({ req, env: { from } }) => {
-    access.admit(req.raw, { scope: "read", from });
+    access.admit(req.raw, { scope: "read", isOpen: openPaths.has(req.path), from });
     throw missing(app, req.method, req.path);
   });
   app.onError((error, { req }) => {
@@ -196,6 +209,8 @@ export function serveRoutes(
   });
   return async (request, from) => {
     if (request.method === "OPTIONS") return preflight();
+    const page = await pageReply(request) ?? await webAppReply(apps, request);
+    if (page) return page;
     const response = await app.fetch(request.method === "HEAD" ? asGet(request) : request, { from });
     return response.status === 101 ? response : finish(request, response);
   };

@@ -162,6 +162,13 @@ export const pgnSchema = named("Pgn", {
   })).clone().register(apiText, { description: "In matching order: the first matching layout describes a payload" }),
 });
 
+/** Where a decoded value is in a payload. */
+export const fieldSpanSchema = named("FieldSpan", {
+  name: described(z.string(), "Key in the decoded object; in lists with the index: `satellites.0.prn`"),
+  bit: described(count, "First bit: 0 is the lowest bit of byte 0"),
+  bits: described(count, "Number of bits"),
+});
+
 /** Health of a server or component. */
 export const statusSchema = z.enum(["ok", "degraded", "unhealthy"]);
 /** Its type. */

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { describePgn, listPgns } from "../pgn/mod.ts";
-import { noQuery, pgnPart } from "./params.ts";
+import { describePgn, listPgns, type PgnDescription, spansOfPayload } from "../pgn/mod.ts";
+import { noQuery, payloadQuery, pgnPart } from "./params.ts";
 import { ApiError, json, jsonList } from "./reply.ts";
 import { type About, route, type RouteTable, routeWithParts } from "./routes.ts";
-import { pgnSchema, pgnSummarySchema, PROBLEM } from "./schemas.ts";
+import { fieldSpanSchema, pgnSchema, pgnSummarySchema, PROBLEM } from "./schemas.ts";
 
 /** Dependencies of the health and metrics endpoints. */
 export interface StateApi {
@@ -21,6 +21,7 @@ export function stateRoutes({ health, healthSchema, metrics }: StateApi): RouteT
     ...(["/healthz", "/readyz"] as const).map((path) =>
       route({
         path,
+        isOpen: true,
         summary: path === "/healthz"
           ? "Health of the server and its components"
           : "Readiness: 503 while the server is unhealthy",
@@ -34,6 +35,7 @@ export function stateRoutes({ health, healthSchema, metrics }: StateApi): RouteT
     ),
     route({
       path: "/livez",
+      isOpen: true,
       summary: "Liveness: 200 while the process runs",
       query: noQuery,
       replies: { 200: ["application/json", z.object({ status: z.literal("ok") })] },
@@ -65,11 +67,25 @@ export function pgnRoutes(): RouteTable {
       query: noQuery,
       parts: pgnPart,
       replies: { 200: ["application/json", pgnSchema], 404: PROBLEM },
-      answer: (_request, _query, { pgn }) => {
-        const description = describePgn(pgn);
-        if (!description) throw new ApiError(404, `PGN ${pgn} is not described: see /pgns`);
-        return json(description);
+      answer: (_request, _query, { pgn }) => json(describedPgn(pgn)),
+    }),
+    routeWithParts({
+      path: "/pgns/{pgn}/spans",
+      summary: "Which bits of a payload the decoded fields are read from",
+      query: payloadQuery,
+      parts: pgnPart,
+      replies: { 200: ["application/json", z.array(fieldSpanSchema)], 404: PROBLEM },
+      answer: (_request, { data }, { pgn }) => {
+        describedPgn(pgn);
+        return jsonList(spansOfPayload(pgn, data));
       },
     }),
   ];
+}
+
+/** @throws {ApiError} 404 */
+function describedPgn(pgn: number): PgnDescription {
+  const description = describePgn(pgn);
+  if (!description) throw new ApiError(404, `PGN ${pgn} is not described: see /pgns`);
+  return description;
 }

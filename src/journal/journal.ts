@@ -9,7 +9,12 @@ import { JournalIndex } from "./index/journal_index.ts";
 import type { RetentionStatus } from "./retention/directory_retention.ts";
 import { JournalRetention } from "./retention/journal_retention.ts";
 import type { RetentionSettings } from "./retention/plan.ts";
-import { type JournalState, JournalWriter, type JournalWriterOptions } from "./writer/journal_writer.ts";
+import {
+  type JournalState,
+  JournalWriter,
+  type JournalWriterOptions,
+  type RecordedCounts,
+} from "./writer/journal_writer.ts";
 import { recover } from "./wal/recovery.ts";
 import type { SeqRange } from "./sequence/sequence_start.ts";
 import { HEAD_FILE, type SequenceState, SequenceStore } from "./sequence/sequence_store.ts";
@@ -218,6 +223,11 @@ export class Journal {
   /** Frames lost since the start. */
   get lost(): number {
     return this.#writer.lost;
+  }
+
+  /** Frames of this epoch since the start. */
+  get counts(): RecordedCounts {
+    return this.#writer.counts;
   }
 
   /** Write statistics since the start. */

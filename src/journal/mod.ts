@@ -30,8 +30,10 @@ export {
   JOURNAL_FILE_MODE,
   nextFileName,
   parseFileName,
+  SIDECAR_EXTENSION,
+  sidecarOf,
 } from "./file/name.ts";
-export type { BlockLocation } from "./index/block_table.ts";
+export type { BlockLocation, BlockRange } from "./index/block_table.ts";
 export {
   type FileIndex,
   type IndexedBlock,
@@ -39,6 +41,7 @@ export {
   readFileAt,
   readFileIndex,
   readingAhead,
+  type SeenRange,
   storedBytes,
 } from "./index/file_index.ts";
 export { type FormerRecording, MAX_FORMER_RECORDINGS } from "./index/former_epochs.ts";
@@ -57,5 +60,6 @@ export {
   type JournalState,
   JournalWriter,
   type JournalWriterOptions,
+  type RecordedCounts,
   type WrittenBlock,
 } from "./writer/journal_writer.ts";

@@ -83,12 +83,24 @@ function meaningOf(field: Field, raw: Raw, by?: Raw): DecodedValue {
   }
 }
 
+/** Where a part of a decoded payload is. */
+export interface FieldSpan {
+  /** Key in the decoded object; in lists with the index: `satellites.0.prn`. */
+  name: string;
+  /** First bit: 0 is the lowest bit of byte 0. */
+  bit: number;
+  /** Number of bits. */
+  bits: number;
+}
+
 /** A decoded field, and the bit after it. */
 export interface ReadField {
   value: DecodedValue;
   /** Raw value, for fields that have one. */
   raw?: Raw;
   end: number;
+  /** Positions of its items, or where else it was read; default: all bits up to the end. Names are relative to the field. */
+  spans?: readonly FieldSpan[];
 }
 
 /** How bytes of a text that are not UTF-8 are decoded. */
@@ -112,12 +124,16 @@ function readText(field: Field, { payload, bit }: BitPosition): ReadField {
   }
   const bytes = (field.bits ?? 0) / 8;
   const { fill, elsewhere } = field;
-  let value = fixedText(payload, at, Math.min(payload.length, at + bytes), { fill, invalid });
-  if (value === "" && elsewhere) {
-    const { byte } = elsewhere;
-    value = fixedText(payload, byte, Math.min(payload.length, byte + elsewhere.bytes), { fill, invalid });
-  }
-  return { value, end: bit + bytes * 8 };
+  const value = fixedText(payload, at, Math.min(payload.length, at + bytes), { fill, invalid });
+  const end = bit + bytes * 8;
+  if (value !== "" || !elsewhere) return { value, end };
+  const { byte } = elsewhere;
+  const other = fixedText(payload, byte, Math.min(payload.length, byte + elsewhere.bytes), { fill, invalid });
+  return {
+    value: other,
+    end,
+    ...(other !== "" && { spans: [{ name: "", bit: byte * 8, bits: elsewhere.bytes * 8 }] }),
+  };
 }
 
 function readBinary(field: Field, { payload, bit }: BitPosition, by: Raw | undefined): ReadField {
@@ -151,11 +167,9 @@ export function readField(field: Field, position: BitPosition, by?: Raw): ReadFi
     const other = field.byBits === undefined ? by : readRaw({ payload, bit: field.byBits.bit }, field.byBits);
     return { value: meaningOf(field, raw, other), raw, end: bit + bits };
   }
-  const value = Array.from(
-    { length: repeat },
-    (_, index) => meaningOf(field, readRaw({ payload, bit: bit + index * bits }, { bits, signed })),
-  );
-  return { value, end: bit + bits * repeat };
+  const spans = Array.from({ length: repeat }, (_, index) => ({ name: `${index}`, bit: bit + index * bits, bits }));
+  const value = spans.map(({ bit }) => meaningOf(field, readRaw({ payload, bit }, { bits, signed })));
+  return { value, end: bit + bits * repeat, spans };
 }
 
 /**

@@ -8,6 +8,8 @@ export type { Labels, LabelValue } from "../units/mod.ts";
 export * from "./catalog.ts";
 export * from "./decode.ts";
 export * from "./encode.ts";
+export type { FieldSpan } from "./field.ts";
+export { spansOfPayload } from "./interpret.ts";
 export * from "./manufacturers.ts";
 export * from "./numbers.ts";
 export type { Framing } from "./overlay.ts";

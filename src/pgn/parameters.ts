@@ -7,8 +7,9 @@ import type { DecodedValue, FieldType } from "./spec.ts";
 /** All ones: the count is not available. */
 const UNKNOWN_COUNT = 255;
 
-/** One parameter. `end` is the byte after it. */
+/** One parameter. `at` is its first byte, the number of the field; `end` is the byte after it. */
 export interface Parameter {
+  at: number;
   field: number;
   name: string | null;
   value: DecodedValue;
@@ -162,7 +163,7 @@ export function readParameter(payload: Uint8Array, at: number, commanded: Comman
   const end = Math.ceil(read.end / 8);
   if (end > payload.length) return undefined;
   const value = known.name === null ? hexBytes(payload, at + 1, end) : read.value;
-  return { field: number, name: known.name, value, end };
+  return { at, field: number, name: known.name, value, end };
 }
 
 /** Position of the parameters and their announced number; 255 means unknown. */
@@ -173,25 +174,24 @@ export interface ParameterRun {
 }
 
 function readAll(payload: Uint8Array, { at, count }: ParameterRun, commanded: CommandedPgn): {
-  list: DecodedValue[];
+  list: Parameter[];
   isWhole: boolean;
 } {
-  const list: DecodedValue[] = [];
+  const list: Parameter[] = [];
   while (list.length < count || count === UNKNOWN_COUNT) {
     const parameter = readParameter(payload, at, commanded);
     if (parameter === undefined) return { list, isWhole: at === payload.length };
-    const { field, name, value } = parameter;
-    list.push({ field, name, value });
+    list.push(parameter);
     at = parameter.end;
   }
   return { list, isWhole: true };
 }
 
 /**
- * Reads the parameters from a byte on, as far as they are known and complete; null when there are none. The layout
- * of a proprietary PGN may be ambiguous: the first whose widths give the announced number, or end with the payload, is used.
+ * Reads the parameters from a byte on, as far as they are known and complete. The layout of a proprietary PGN may be
+ * ambiguous: the first whose widths give the announced number, or end with the payload, is used.
  */
-export function parameterList(payload: Uint8Array, run: ParameterRun): DecodedValue {
+export function readParameters(payload: Uint8Array, run: ParameterRun): readonly Parameter[] {
   const commanded = new CommandedPgn(run.pgn);
   const first = readAll(payload, run, commanded);
   if (!first.isWhole) {
@@ -200,5 +200,15 @@ export function parameterList(payload: Uint8Array, run: ParameterRun): DecodedVa
       if (isWhole) return list;
     }
   }
-  return first.list.length === 0 ? null : first.list;
+  return first.list;
+}
+
+/** Parameters as they are decoded; null when there are none. */
+export function parameterList(payload: Uint8Array, run: ParameterRun): DecodedValue {
+  return decodedParameters(readParameters(payload, run));
+}
+
+/** Parameters as they are decoded; null when there are none. */
+export function decodedParameters(parameters: readonly Parameter[]): DecodedValue {
+  return parameters.length === 0 ? null : parameters.map(({ field, name, value }) => ({ field, name, value }));
 }

@@ -9,6 +9,7 @@ import {
 } from "../base/mod.ts";
 import { BOAT_DEFAULTS, type ServerLimits, type ServerOptions, sessionLimitsOf } from "../boat/mod.ts";
 import { Broker, Decoder } from "../broker/mod.ts";
+import { formatTimeUs } from "../frame/mod.ts";
 import {
   Access,
   boatRoutes,
@@ -16,6 +17,8 @@ import {
   evaluateHealth,
   type Health,
   Metrics,
+  type Proof,
+  proofOfBoat,
   serveRoutes,
 } from "../http/mod.ts";
 import { Feed } from "../feed/mod.ts";
@@ -107,6 +110,7 @@ export async function startSimulation(options: SimulationOptions): Promise<Simul
     health,
     metrics,
     journal: { index: played },
+    proof: () => proofOfReplay(broker, clock),
     server: { name: TITLE, version: VERSION },
   });
   const access = new Access({ allowOrigins }, { log });
@@ -173,4 +177,9 @@ function healthOf({ state, damaged }: Player, broker: Broker): Health {
     ? { status: "degraded", message: `${damaged} damaged blocks skipped` }
     : { status: "ok", message: state.kind };
   return evaluateHealth({ broker, lines: [], others: { replay }, busSilenceMs: undefined, startedMs: 0, nowMs: 0 });
+}
+
+function proofOfReplay({ published: frames }: Broker, clock: Clock): Proof {
+  const nothing = { journal: undefined, replication: undefined, buses: [] };
+  return proofOfBoat({ asOf: formatTimeUs(clock.wallUs()), epoch: null, numbered: { first: 1, frames }, ...nothing });
 }

@@ -14,6 +14,7 @@ export * from "./frame_source.ts";
 export { Batch, Chunk, type StreamClient, type StreamKind } from "./live/channel.ts";
 export { OpenStreams, type StreamCounter, type StreamMember, StreamMemory, TRANSPORT_BYTES } from "./live/budget.ts";
 export * from "./live/hub.ts";
+export type { SourceEvent, SourceWatch } from "./live/source_watch.ts";
 export * from "./session_access.ts";
 export { CLIENT_ID } from "./session_file.ts";
 export type { SessionFigures } from "./session_owners.ts";

@@ -32,7 +32,7 @@ export interface Sender {
   address: string;
   /** Name of its token. */
   name?: string | undefined;
-  /** Endpoint: `/send`, `/query`, `/ws`. */
+  /** Endpoint: `/send`, `/query`, `/ws`; `gateway`: a client of the gateway server. */
   via: string;
 }
 
@@ -101,6 +101,11 @@ export class SendGate {
 
   constructor(options: SendGateOptions) {
     this.#options = options;
+  }
+
+  /** Whether sending is allowed at all. */
+  get isOpen(): boolean {
+    return this.#closed() === undefined;
   }
 
   /**

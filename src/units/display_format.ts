@@ -8,6 +8,7 @@ export type UnitSystem = (typeof UNIT_SYSTEMS)[number];
 
 /** A display unit for values of at least `from`. */
 export interface Step {
+  /** Symbol of the unit. */
   readonly unit: string;
   /** Maximum number of decimals. */
   readonly digits: number;

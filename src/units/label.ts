@@ -6,15 +6,25 @@ export type FieldValues = { readonly [name: string]: FieldValue };
 
 /** Description of a field, as in `/pgns/{pgn}`. */
 export interface DescribedField {
+  /** Key in the decoded object. */
   readonly name: string;
+  /** Type of the value; `group`: a list of objects. */
   readonly type: string;
+  /** Unit in the decoded payload. */
   readonly unit?: string | undefined;
+  /** Step between two values; undefined for 1. */
   readonly resolution?: number | undefined;
+  /** Labels by raw value. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
+  /** Name of the field that determines this one. */
   readonly by?: string | undefined;
+  /** Labels by the raw value of that field. */
   readonly labels_by?: Readonly<Record<string, Readonly<Record<string, string>>>> | undefined;
+  /** Labels of the bits of a number, by bit number from 0. */
   readonly bit_labels?: Readonly<Record<string, string>> | undefined;
+  /** Of a key: units of the values that follow, by the raw value of the key. */
   readonly key_units?: Readonly<Record<string, string>> | undefined;
+  /** The value is a list of this length. */
   readonly repeat?: number | undefined;
   /** Fields of the objects in a list. */
   readonly fields?: readonly DescribedField[] | undefined;

@@ -22,15 +22,15 @@ export interface Drains {
 /**
  * Starts without streams.
  *
- * @param options.query begins with a question mark
+ * @param options.path path and query of the stream; default `/events`. One below `/signalk` is a WebSocket
  * @param options.isElsewhere they take as little of this machine as can be, like clients elsewhere on the network: the
  * kernel drops the bytes, and the process runs when nobody else wants the core
  */
 export async function startDrains(
   port: number,
-  { query = "", isElsewhere = false }: { query?: string; isElsewhere?: boolean } = {},
+  { path = "/events", isElsewhere = false }: { path?: string; isElsewhere?: boolean } = {},
 ): Promise<Drains> {
-  const { line, pid, stop } = await startProcess("drains_program.ts", [`${port}`, query, `${isElsewhere}`]);
+  const { line, pid, stop } = await startProcess("drains_program.ts", [`${port}`, path, `${isElsewhere}`]);
   if (isElsewhere) setPriority(pid, constants.priority.PRIORITY_LOW);
   const order = async (path: string): Promise<Drained> =>
     await (await fetch(`http://127.0.0.1:${line}/${path}`)).json();

@@ -1,4 +1,4 @@
-// Holds event streams open and throws their bytes away: `drains_program.ts <port> <query> <discard>`. Prints the port where
+// Holds event streams open and throws their bytes away: `drains_program.ts <port> <path> <discard>`. Prints the port where
 // it takes orders: GET /open/<n> opens n more streams, GET /take says what has come since the last call. With `discard` the
 // kernel drops the bytes without copying them.
 
@@ -17,7 +17,10 @@ const libc = Deno.dlopen("libc.so.6", {
   send: { parameters: ["i32", "buffer", "usize", "i32"], result: "isize" },
   recv: { parameters: ["i32", "buffer", "usize", "i32"], result: "isize" },
 });
-const [port, query = "", discard] = Deno.args;
+const [port, path = "/events", discard] = Deno.args;
+const upgrade = path.startsWith("/signalk")
+  ? "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+  : "";
 const flags = discard === "true" ? MSG_DONTWAIT | MSG_TRUNC : MSG_DONTWAIT;
 const buffer = new Uint8Array(1024 * 1024);
 const streams: { fd: number; bytes: number }[] = [];
@@ -32,7 +35,7 @@ function open(): void {
   address[0] = AF_INET;
   view.setUint16(2, Number(port));
   address.set([127, 0, 0, 1], 4);
-  const request = new TextEncoder().encode(`GET /events${query} HTTP/1.1\r\nHost: boat\r\n\r\n`);
+  const request = new TextEncoder().encode(`GET ${path} HTTP/1.1\r\nHost: boat\r\n${upgrade}\r\n`);
   if (fd < 0 || connect(fd, address, address.length) !== 0) throw new Error(`Cannot connect to port ${port}`);
   send(fd, request, BigInt(request.length), 0);
   streams.push({ fd, bytes: 0 });

@@ -2,11 +2,11 @@ import { fileURLToPath } from "node:url";
 import { DumpView } from "../../cli/commands/dump/view.ts";
 import { dumpOffline } from "../../cli/commands/dump/offline.ts";
 import { BufferedOutput } from "../../cli/program/terminal.ts";
-import { parseWhere } from "../../cli/where/mod.ts";
 import { systemClock } from "../../src/base/mod.ts";
 import { convertRecordings } from "../../src/recordings/mod.ts";
 import { inFolder } from "../support/folder.ts";
 import { sampleBytes } from "../support/recordings.ts";
+import { parseWhere } from "../support/where.ts";
 import { report } from "./figure.ts";
 
 /** A recording of a bus of 17 seconds, so many times one after the other: enough that starting counts little. */

@@ -1,15 +1,19 @@
-// deno task bench [core|decode|where|changes|dump|verify|journal|history|streams|send|replicas|replication|outage|soak] [--quick]:
-// one JSON line a figure. `soak` takes ten minutes, `outage` some and root: they run only when named. `--quick` makes
-// `send` shorter.
+// deno task bench [core|decode|where|changes|dump|verify|journal|history|series|month|streams|signalk|outputs|send|gateway|replicas|replication|outage|soak|page|page-heap] [--quick]:
+// one JSON line a figure. `month` (of series) takes a quarter of an hour and some GB of disk, `soak` takes ten minutes, `outage` some and root, `page` six and a browser, `page-heap` half an
+// hour and a browser: they run only when named. `--quick` makes `send` shorter.
 import { changesBench } from "./changes_bench.ts";
 import { coreBench } from "./core_bench.ts";
 import { decodeBench } from "./decode_bench.ts";
 import { dumpBench } from "./dump_bench.ts";
+import { gatewayBench } from "./gateway_bench.ts";
 import { historyBench } from "./history_bench.ts";
 import { journalBench } from "./journal_bench.ts";
+import { pageBench, pageHeapBench } from "./page_bench.ts";
 import { replicasBench } from "./replicas_bench.ts";
 import { outageBench, replicationBench } from "./replication_bench.ts";
 import { sendBench } from "./send_bench.ts";
+import { seriesBench } from "./series_bench.ts";
+import { outputsBench, signalkBench } from "./outputs_bench.ts";
 import { soakBench, streamBench } from "./stream_bench.ts";
 import { verifyBench } from "./verify_bench.ts";
 import { whereBench } from "./where_bench.ts";
@@ -23,12 +27,16 @@ const usual = [
   "verify",
   "journal",
   "history",
+  "series",
   "streams",
+  "signalk",
+  "outputs",
   "send",
+  "gateway",
   "replicas",
   "replication",
 ];
-const parts = [...usual, "outage", "soak"];
+const parts = [...usual, "month", "outage", "soak", "page", "page-heap"];
 const QUICK = "--quick";
 const quick = Deno.args.includes(QUICK);
 const named = Deno.args.filter((part) => part !== QUICK);
@@ -45,10 +53,17 @@ if (wanted.includes("dump")) await dumpBench();
 if (wanted.includes("verify")) await verifyBench();
 if (wanted.includes("journal")) await journalBench();
 if (wanted.includes("history")) await historyBench();
+if (wanted.includes("series")) await seriesBench({ days: 1 });
+if (wanted.includes("month")) await seriesBench({ days: 30 });
 if (wanted.includes("streams")) await streamBench();
+if (wanted.includes("signalk")) await signalkBench();
+if (wanted.includes("outputs")) await outputsBench();
 if (wanted.includes("send")) await sendBench({ quick });
+if (wanted.includes("gateway")) await gatewayBench();
 if (wanted.includes("replicas")) await replicasBench();
 if (wanted.includes("replication")) await replicationBench();
 if (wanted.includes("outage")) await outageBench();
 if (wanted.includes("soak")) await soakBench();
+if (wanted.includes("page")) await pageBench();
+if (wanted.includes("page-heap")) await pageHeapBench({ minutes: 30 });
 Deno.exit(0);

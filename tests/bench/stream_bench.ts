@@ -65,7 +65,7 @@ export async function benchStreams(
   const query = decode ? "?decode=true" : "";
   const server = await startProcess("server.ts", [String(FRAMES_PER_SECOND)]);
   const port = Number(server.line);
-  const drains = await startDrains(port, { query, isElsewhere });
+  const drains = await startDrains(port, { path: `/events${query}`, isElsewhere });
   const timed: Awaited<ReturnType<typeof carefulClient>>[] = [];
   for (let i = 1; i <= careful; i++) {
     // Spread over the streams: those that joined early and late may fare differently.

@@ -1,6 +1,7 @@
-import { parseWhere, type WhereFrame } from "../../cli/where/mod.ts";
+import type { WhereFrame } from "../../src/where/mod.ts";
 import { decode } from "../../src/pgn/mod.ts";
 import { recordedPayloads } from "../support/payloads.ts";
+import { parseWhere } from "../support/where.ts";
 import { rate, report } from "./figure.ts";
 
 const ROUNDS = 100;

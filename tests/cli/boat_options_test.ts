@@ -7,6 +7,7 @@ import rootFile from "../../deno.json" with { type: "json" };
 import { formatHelp } from "../../cli/program/help.ts";
 import {
   environmentName,
+  limitsInForce,
   type Option,
   parseCommandLine,
   resolveSettings,
@@ -57,8 +58,8 @@ Deno.test("every default passes its own row, and is written so that it reads bac
 
 Deno.test("every row has words for help and follows the naming rules", () => {
   for (const { name, aliases, keys, help, group } of rows) {
-    for (const flag of [name, ...aliases]) assert.match(flag, /^[a-z]+(-[a-z]+)*$/);
-    for (const key of keys) assert.match(key, /^[a-z]+([-.][a-z]+)*$/);
+    for (const flag of [name, ...aliases]) assert.match(flag, /^[a-z]+(0183)?(-[a-z]+)*$/);
+    for (const key of keys) assert.match(key, /^[a-z]+(0183)?([-.][a-z]+)*$/);
     assert.match(help, /\.$/, name);
     assert.notEqual(group, "", name);
   }
@@ -84,6 +85,7 @@ const DEFAULTS: BoatSettings = {
   streamBufferBytes: 1_048_576,
   ringFrames: 65_536,
   maxValues: 65_536,
+  preferredSources: [],
   busSilenceThresholdMs: undefined,
   authFile: "",
   apiKey: "",
@@ -99,7 +101,10 @@ const DEFAULTS: BoatSettings = {
   maxQueries: 64,
   sendQueueMessages: 64,
   sendFramesPerSecond: 400,
+  vesselMmsi: "",
+  vesselName: "",
   virtualDevice: false,
+  webApps: "",
   virtualDeviceName: undefined,
   virtualDeviceUniqueNumber: undefined,
   virtualDeviceManufacturer: 2046,
@@ -127,6 +132,16 @@ const DEFAULTS: BoatSettings = {
   mqttDecode: false,
   mqttFilter: [],
   mqttHomeAssistant: false,
+  nmea0183Listen: [],
+  nmea0183Talker: "",
+  nmea0183Sentences: [],
+  nmea0183Rates: [],
+  nmea0183TagSource: "",
+  nmea0183MaxClients: 32,
+  nmea0183BufferBytes: 16_384,
+  gatewayListen: [],
+  gatewayMaxClients: 32,
+  gatewayBufferBytes: 262_144,
   mdns: true,
   mdnsName: "",
   mdnsLplex: false,
@@ -152,6 +167,7 @@ const DEFAULTS: BoatSettings = {
   maxBufferDurationMs: 604_800_000,
   maxBodyBytes: 65_536,
   bodyTimeoutMs: 30_000,
+  signalk: true,
   slots: [],
   journalDir: "",
   journalPrefix: "nmea2k",
@@ -170,6 +186,11 @@ const DEFAULTS: BoatSettings = {
   archiveCommand: "",
   archiveTrigger: "disabled",
   maxHistory: 1_000_000,
+  seriesPgns:
+    ("127245,127250,127251,127257,128000,128259,128267,128275,129025,129026,129283,129291,65359,127258,130577,130306,130310,130311,130312," +
+      "130313,130314,130316,127488,127489,127493,127497,127505,127506,127508").split(","),
+  maxSeriesPoints: 10_000,
+  maxSeriesScan: 20_000_000,
   streamMemoryBytes: defaultStreamMemory(),
   maxHistoryRequests: 4,
   stateDir: "/home/sailor/.local/state/vbg",
@@ -198,6 +219,13 @@ Deno.test("the state directory is systemd's, else under home, else the system's"
   assert.equal(dir({}), "/var/lib/vbg");
 });
 
+Deno.test("the limits in force are the rows that say what happens beyond them, with their values as they are written", () => {
+  const limits = new Map(limitsInForce(boatOptions, read("-max-streams", "7")).map((each) => [each.name, each]));
+  assert.deepEqual([...limits.keys()], rows.filter(({ beyond }) => beyond !== undefined).map(({ name }) => name));
+  assert.equal(limits.get("max-streams")?.value, "7");
+  assert.match(limits.get("max-streams")?.beyond ?? "", /503/);
+});
+
 Deno.test("-listen wins over -port, which stands for all addresses", () => {
   assert.deepEqual(listenAddress(read()), { hostname: "::", port: 8089 });
   assert.deepEqual(listenAddress(read("-port", "0")), { hostname: "::", port: 0 });
@@ -216,7 +244,7 @@ Deno.test("interfaces are few, different, and named as Linux names them", () => 
   assert.deepEqual(read("-interface", "can0", "-interfaces", "can1,can2").interfaces, ["can1", "can2"]);
   assert.match(onlyMessage("-interface", "can0", "-interface", "can0"), /Cannot read the interface "can0" twice/);
   assert.match(onlyMessage("-interfaces", "a,b,c,d,e,f,g,h,i"), /Cannot read 9 interfaces: expected at most 8/);
-  assert.match(onlyMessage("-interfaces="), /Cannot start without an interface/);
+  assert.match(onlyMessage("-interfaces="), /Cannot start without an interface: .*-demo/);
   assert.match(onlyMessage("-interface", "a/b"), /Cannot use the interface "a\/b"/);
   assert.match(onlyMessage("-interface", "0123456789abcdef"), /at most 15 characters/);
   assert.deepEqual(read("-loopback", "-can-driver", "socketcan").canDriver, "socketcan");

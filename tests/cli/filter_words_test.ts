@@ -142,3 +142,16 @@ Deno.test(
       }
     }),
 );
+
+Deno.test(
+  "a field that no known PGN has is a warning: the command goes on",
+  needs({ permissions: ["read"] }),
+  async () => {
+    const { code, err } = await runCommand(["dump", "-where", "wind_sped > 10", "no such file"]);
+    assert.equal(code, 1);
+    assert.match(
+      err,
+      /^vbg dump: warning: flag -where: No known PGN has a field "wind_sped": .*\nvbg dump: Cannot read /,
+    );
+  },
+);

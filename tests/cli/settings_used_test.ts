@@ -37,6 +37,8 @@ function recorded<S extends object>(
 Deno.test("every setting of the boat becomes an option of the library", SYSTEM, () => {
   const { settings, read } = recorded<BoatSettings>(boatOptions, {
     "mqtt-broker": "mqtt://127.0.0.1",
+    "nmea0183-listen": "tcp://:10110",
+    "gateway-listen": "tcp://:1457?format=ydraw",
     "journal-dir": "journal",
     "virtual-device": "true",
     "replication-target": "127.0.0.1:1",

@@ -36,8 +36,12 @@ Deno.test("a client reads devices, values and PGNs of a boat, bus included", NET
   assert.deepEqual(decoded?.values[0]?.description, "Vessel heading");
   assert.equal(decoded?.values[0]?.decoded?.heading_reference, "magnetic");
   assert.deepEqual(await client.values({ instance: [4] }), []);
+  assert.deepEqual([await client.alerts(), await client.limits()], [[], []]);
+  assert.equal((await client.proof()).seen, boat.boat.broker.head);
   assert.ok((await client.pgns()).some(({ pgn }) => pgn === 127250));
   assert.equal((await client.pgn(127250)).layouts[0]?.fields[1]?.name, "heading");
+  assert.deepEqual((await client.pgnSpans(127250, "ff00abcd010203fd"))[1], { name: "heading", bit: 8, bits: 16 });
+  assert.deepEqual(await client.pgnSpans(127250, ""), []);
 });
 
 Deno.test("what a server refuses is an ApiError with status, problem and parameter", NET, async () => {
@@ -47,8 +51,14 @@ Deno.test("what a server refuses is an ApiError with status, problem and paramet
   assert.deepEqual([error.status, error.problem.parameter], [400, "name"]);
   assert.match(error.message, /^GET http:\/\/127\.0\.0\.1:\d+\/values: 400 Query parameter "name": expected a NAME/);
   assert.equal((await refused(client.pgn(1))).status, 404);
+  assert.equal((await refused(client.pgnSpans(1, "00"))).status, 404);
+  for (const data of ["0", "0x", "00".repeat(1786)]) {
+    const { status, problem } = await refused(client.pgnSpans(127250, data));
+    assert.deepEqual([status, problem.parameter], [400, "data"]);
+  }
   assert.equal((await refused(client.replicationStatus())).status, 404);
   assert.equal((await refused(client.history({ from: new Date(0) }).next())).status, 503);
+  assert.equal((await refused(client.series({ field: ["128267.depth"], from: new Date(0) }))).status, 503);
 });
 
 Deno.test("messages are sent, one or several, as bytes or fields, and a query brings the answer", NET, async () => {
@@ -154,6 +164,10 @@ Deno.test("a cloud's client lists boats and reads each as on the boat itself", D
       "can1",
       "magnetic",
     ]]);
+    const { series } = await client.series({ field: ["127250.heading", "128267.depth"], from: new Date(0), src: [7] });
+    assert.deepEqual(series.map(({ field, src, bus, keys, count }) => [field, src, bus, keys, count]), [
+      ["127250.heading", 7, "can1", { heading_reference: "magnetic" }, [1]],
+    ]);
     const frames = client.subscribe()[Symbol.asyncIterator]();
     const next = frames.next();
     await eventually("the stream", () => server.readers.count("sse") === 1);

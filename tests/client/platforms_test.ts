@@ -3,7 +3,7 @@ import { cp } from "node:fs/promises";
 import { dirname } from "node:path";
 import { TestBoat } from "../support/boat.ts";
 import { Browser, hasPlaywright } from "../support/browser.ts";
-import { environment, type NeededPermission, needs } from "../support/needs.ts";
+import { environment, type NeededPermission, needs, SLOW } from "../support/needs.ts";
 import { findNode } from "../support/node.ts";
 import { blockAfter } from "../support/pages.ts";
 import { accessToken } from "../support/sending.ts";
@@ -14,12 +14,18 @@ const READ = needs({ permissions: ["read"] });
 const PERMISSIONS: NeededPermission[] = ["env", "net", "read", "run", "sys", "write"];
 const PROGRAMS = ["sh", "npm", "tar"];
 const node = findNode();
-const PACKAGE = needs({ permissions: PERMISSIONS, programs: PROGRAMS });
-const NODE = needs({ permissions: PERMISSIONS, programs: PROGRAMS, others: { "Node 20": node !== undefined } });
+const PACKAGE = needs({ permissions: PERMISSIONS, programs: PROGRAMS, extras: SLOW });
+const NODE = needs({
+  permissions: PERMISSIONS,
+  programs: PROGRAMS,
+  others: { "Node 20": node !== undefined },
+  extras: SLOW,
+});
 const BROWSER = needs({
   permissions: PERMISSIONS,
   programs: [...PROGRAMS, "chromium"],
   others: { 'npm package "playwright-core"': hasPlaywright() },
+  extras: SLOW,
 });
 
 /** What each platform does with the client; gives what it has seen. */

@@ -3,11 +3,13 @@ import type { z } from "zod";
 import type * as client from "../../src/client/mod.ts";
 import type { cloudHealthSchema, instanceStatusSchema, replicationEventsSchema } from "../../src/http/cloud/schemas.ts";
 import type { Decoded, Labels } from "../../src/pgn/mod.ts";
-import type { DeviceValues } from "../../src/http/mod.ts";
+import type { DeviceValues, Proof } from "../../src/http/mod.ts";
+import type { seriesSchema } from "../../src/http/series/series.ts";
 import type { ReplicationStatus } from "../../src/replication/mod.ts";
 import type {
   decodedValuesSchema,
   deviceSchema,
+  fieldSpanSchema,
   frameSchema,
   healthSchema,
   pgnSchema,
@@ -47,10 +49,17 @@ const SHAPES: {
   >;
   pgn: Same<client.KnownPgn, z.output<typeof pgnSummarySchema>>;
   pgnDetails: Same<client.PgnDetails, z.output<typeof pgnSchema>>;
+  spans: Same<client.FieldSpan, z.output<typeof fieldSpanSchema>>;
   health: Same<client.BoatHealth, z.output<typeof healthSchema>>;
   problem: Same<client.Problem, z.output<typeof problemSchema>>;
   replication: Same<client.BoatReplication, ReplicationStatus>;
-  instance: Same<client.InstanceStatus, z.output<typeof instanceStatusSchema>>;
+  seriesReply: Same<Omit<client.SeriesReply, "series">, Omit<z.output<typeof seriesSchema>, "series">>;
+  series: Same<
+    Omit<client.FieldSeries, "last">,
+    Omit<z.output<typeof seriesSchema>["series"][number], "last">
+  >;
+  instance: Same<Required<client.InstanceStatus>, z.output<typeof instanceStatusSchema>>;
+  proof: Same<client.Proof, Proof>;
   events: Same<client.ReplicationEvent[], z.output<typeof replicationEventsSchema>>;
   cloudHealth: Same<client.CloudHealth, z.output<typeof cloudHealthSchema>>;
 } = {
@@ -63,10 +72,14 @@ const SHAPES: {
   decodedValuesKeys: true,
   pgn: true,
   pgnDetails: true,
+  spans: true,
   health: true,
   problem: true,
   replication: true,
+  seriesReply: true,
+  series: true,
   instance: true,
+  proof: true,
   events: true,
   cloudHealth: true,
 };

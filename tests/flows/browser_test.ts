@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { Browser, hasPlaywright, type Page } from "../support/browser.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually, pause } from "../support/eventually.ts";
-import { needs } from "../support/needs.ts";
+import { needs, SLOW } from "../support/needs.ts";
 
 const BROWSER = needs({
   permissions: ["env", "net", "read", "run", "sys", "write"],
   programs: ["chromium"],
   others: { 'npm package "playwright-core"': hasPlaywright() },
+  extras: SLOW,
 });
 
 /** A public name that somebody has pointed at the boat. */

@@ -4,6 +4,7 @@ import { cloudLimits } from "../../cli/commands/cloud/server.ts";
 import { boatOptions } from "../../cli/settings/boat_options.ts";
 import { cloudOptions } from "../../cli/settings/cloud_options.ts";
 import { type Option, resolveSettings } from "../../cli/settings/options.ts";
+import type { QuantitySources } from "../../src/client/mod.ts";
 import type { Device } from "../../src/frame/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { needs } from "../support/needs.ts";
@@ -12,6 +13,9 @@ import { TestProgram } from "../support/program.ts";
 const PROGRAM = needs({ permissions: ["env", "net", "read", "run", "write"] });
 /** What the test sends goes to the second bus; the first is silent. */
 const HEADING = { pgn: 127250, data: "00", bus: "can1" };
+/** NAME of the boat's virtual device. */
+const OWN_NAME = "0xc0328200ffe00007";
+const TRUE_HEADING = { pgn: 127250, fields: { heading: 1, heading_reference: "true" }, bus: "can1" };
 const ORIGIN = "https://chart.example";
 const DIGEST = "0".repeat(64);
 
@@ -69,6 +73,18 @@ const COMMON: Record<string, Effect> = {
   maxHistory: {
     line: "history.max-limit = 1",
     read: ({ boat }) => status(`${boat}/history?from=2020-01-01T00:00:00Z&limit=2`),
+    before: 200,
+    after: 400,
+  },
+  maxSeriesPoints: {
+    line: "series.max-points = 1",
+    read: ({ boat }) => status(`${boat}/series?field=128267.depth&from=2020-01-01T00:00:00Z&points=2`),
+    before: 200,
+    after: 400,
+  },
+  maxSeriesScan: {
+    line: "series.max-scan = 1",
+    read: ({ boat }) => status(`${boat}/series?field=128267.depth&from=2020-01-01T00:00:00Z`),
     before: 200,
     after: 400,
   },
@@ -172,6 +188,16 @@ const BOAT: Record<string, Effect> = {
     read: async ({ url }) => (await (await fetch(`${url}/healthz`)).json()).components.can0.status,
     before: "ok",
     after: "degraded",
+  },
+  preferredSources: {
+    line: `preferred-source = ["heading.true=${OWN_NAME}"]`,
+    read: async (server) => {
+      await status(`${server.url}/send`, { method: "POST", body: JSON.stringify(TRUE_HEADING) });
+      const quantities: QuantitySources[] = await (await fetch(`${server.boat}/sources`)).json();
+      return quantities.find(({ quantity }) => quantity === "heading.true")?.by;
+    },
+    before: "first_heard",
+    after: "setting",
   },
   // Order matters: the end of this alert waits for the window, which the next row sets to 0.
   busSilenceTimeoutMs: {
@@ -277,7 +303,17 @@ Deno.test(
       base: BOAT_BASE,
       file: "vbg-boat.conf",
       flags: (folder) => [
-        ...["-interface", "can0,can1", "-loopback", "-virtual-device", "-listen", "127.0.0.1:0", "-mdns=false"],
+        ...[
+          "-interface",
+          "can0,can1",
+          "-loopback",
+          "-virtual-device",
+          "-virtual-device-name",
+          OWN_NAME,
+          "-listen",
+          "127.0.0.1:0",
+          "-mdns=false",
+        ],
         ...["-state-dir", `${folder}/state`, "-journal-dir", `${folder}/journal`],
         ...[
           "-replication-target",

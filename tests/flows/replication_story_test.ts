@@ -3,11 +3,13 @@ import { audit } from "../../cli/commands/audit/compare.ts";
 import { systemClock } from "../../src/base/mod.ts";
 import { Authority, initAuthority } from "../../src/pki/mod.ts";
 import { type Cloud, startCloud } from "../../src/cloud_server/cloud.ts";
+import type { Proof } from "../../src/http/mod.ts";
 import type { ReplicationStatus } from "../../src/replication/mod.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
+import { assertAddsUp } from "../support/proof.ts";
 import { SseClient } from "../support/sse_client.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
 
@@ -87,17 +89,36 @@ Deno.test(
     }),
 );
 
+/** Both sides count `head` frames and miss none. */
+async function assertNothingMissing(
+  head: number,
+  proofs: { own: () => Promise<Proof>; inCloud: () => Promise<Proof> },
+) {
+  await eventually("both proofs to say so", async () => {
+    const [own, there] = [await proofs.own(), await proofs.inCloud()];
+    assert.deepEqual([own.seen, own.missing, own.earlier], [head, [], []]);
+    assert.deepEqual([there.missing, there.earlier], [[], []]);
+    return own.recorded === head && own.in_cloud === head && there.seen === head && there.in_cloud === head;
+  });
+}
+
+async function sayUpTo(boat: TestBoat, head: number): Promise<void> {
+  const { broker } = boat.boat;
+  while (broker.head < head) {
+    const next = Math.min(head, broker.head + 50);
+    for (let seq = broker.head; seq < next; seq++) boat.say({ data: [seq & 0xff, seq >>> 8, 3, 4, 5, 6, 7, 8] });
+    await eventually("the frames", () => broker.head === next);
+  }
+}
+
 async function tell({ cloud, boat, proxy }: { cloud: Cloud; boat: TestBoat; proxy: TcpProxy }) {
-  const sendTo = async (head: number) => {
-    const { broker } = boat.boat;
-    while (broker.head < head) {
-      const next = Math.min(head, broker.head + 50);
-      for (let seq = broker.head; seq < next; seq++) boat.say({ data: [seq & 0xff, seq >>> 8, 3, 4, 5, 6, 7, 8] });
-      await eventually("the frames", () => broker.head === next);
-    }
-  };
+  const sendTo = (head: number) => sayUpTo(boat, head);
   const status = () => ask<Status>(cloud, "/status");
   const link = () => boat.get<ReplicationStatus>("/replication/status");
+  const proofs = {
+    own: async () => assertAddsUp(await boat.get<Proof>("/proof")),
+    inCloud: async () => assertAddsUp(await ask<Proof>(cloud, "/proof")),
+  };
 
   await eventually("the boat to be connected", async () => (await link()).connected);
   await sendTo(999);
@@ -106,6 +127,7 @@ async function tell({ cloud, boat, proxy }: { cloud: Cloud; boat: TestBoat; prox
     return now.cursor === 999 && now;
   });
   assert.deepEqual([live.connected, live.holes, live.lag_seqs], [true, [], 0]);
+  await assertNothingMissing(999, proofs);
   await using stream = await SseClient.open(
     `http://127.0.0.1:${cloud.addresses.http.port}/instances/${ID}/events`,
   );
@@ -116,6 +138,10 @@ async function tell({ cloud, boat, proxy }: { cloud: Cloud; boat: TestBoat; prox
     return link().then(({ connected }) => !connected);
   });
   await sendTo(2000);
+  const { seen: known, in_cloud, missing } = await proofs.own();
+  // Added up, they are what was fed: assertAddsUp.
+  assert.deepEqual([known, in_cloud, (await proofs.inCloud()).in_cloud], [2000, 999, 999]);
+  assert.ok(missing.every(({ reason }) => reason.includes("no connection to the cloud")), JSON.stringify(missing));
   // So slow that whoever looks sees it shrink.
   proxy.bytesPerSecond = 10_000;
   proxy.mode = "pass";
@@ -125,6 +151,7 @@ async function tell({ cloud, boat, proxy }: { cloud: Cloud; boat: TestBoat; prox
   const healed = await eventually("the hole to be filled", async () => {
     const now = await status();
     seen.push(now.holes);
+    await Promise.all([proofs.own(), proofs.inCloud()]);
     return now.cursor >= 2000 && now;
   });
   assert.deepEqual([healed.holes, healed.lag_seqs, healed.connected], [[], 0, true]);
@@ -142,6 +169,7 @@ async function tell({ cloud, boat, proxy }: { cloud: Cloud; boat: TestBoat; prox
     return now.cloud_durable_seq === 2050 && now;
   });
   assert.deepEqual(after.holes, []);
+  await assertNothingMissing(2050, proofs);
   assert.deepEqual([after.live_lag, after.backfill_remaining_seqs, after.reconnects], [0, 0, 1]);
   const types = await eventually("the end of the backfill", async () => {
     const events = (await ask<ReplicationEvent[]>(cloud, "/replication/events?limit=1024")).reverse();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
-import { allowed, needs } from "../support/needs.ts";
+import { allowed, needs, SLOW } from "../support/needs.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const SCRIPT = "scripts/vcan.ts";
@@ -12,6 +12,7 @@ const TIMEOUT_S = 1800;
 const options = needs({
   permissions: ["run", "read", "write", "env", "ffi"],
   programs: ["ip", "cansend", "cangen", ...(kernelHasVcan() ? [] : ["linux.uml", "insmod"])],
+  extras: kernelHasVcan() ? {} : SLOW,
 });
 
 /** Whether this machine has the buses or, as far as one can see, its kernel can make them. */

@@ -10,6 +10,7 @@ import {
   type Caller,
   evaluateHealth,
   Metrics,
+  proofOfBoat,
   type RouteTable,
   routeWithBody,
   serveRoutes,
@@ -89,9 +90,11 @@ export class GuardedServer implements AsyncDisposable {
     const health = () =>
       evaluateHealth({ broker, lines: [], busSilenceMs: undefined, startedMs: 0, nowMs: clock.monoMs() });
     const limits = () => ({ maxStreams: 1000, streamBufferBytes: 2 ** 20 });
+    const nothing = { journal: undefined, replication: undefined, buses: [] };
+    const proof = () => proofOfBoat({ asOf: "", epoch: null, numbered: { first: 1, frames: 0 }, ...nothing });
     const asked: Caller[] = [];
     const table = [
-      ...boatRoutes({ broker, hub, metrics, clock, health, limits, server: { name: "Boat", version: "1.2.3" } }),
+      ...boatRoutes({ broker, hub, metrics, clock, health, limits, proof, server: { name: "Boat", version: "1.2.3" } }),
       ...whoRows(asked),
     ];
     const handler = serveRoutes(table, {

@@ -17,7 +17,16 @@ const TOKENS = [
 const SECRETS = [READER, SENDER, MASTER, ...TOKENS.map(({ sha256 }) => sha256)];
 const OPEN = ["/livez", "/readyz", "/healthz"];
 const GUARDED = [
-  ...["/devices", "/values", "/values/decoded", "/pgns", "/pgns/129025", "/metrics", "/openapi.json"],
+  ...[
+    "/devices",
+    "/values",
+    "/values/decoded",
+    "/pgns",
+    "/pgns/129025",
+    "/pgns/129025/spans?data=00",
+    "/metrics",
+    "/openapi.json",
+  ],
   ...["/events", "/ws", "/history?from=2026-01-01T00:00:00Z", "/nowhere"],
 ];
 
@@ -48,7 +57,7 @@ const TABLE: Row[] = [
   ["DELETE", "/devices", {}, 401],
   ["PATCH", "/livez", {}, 405],
   ["GET", "/livez/", {}, 401],
-  ["GET", "/%6civez", {}, 401],
+  ["GET", "/%6civez", {}, 200],
   ["GET", "/livez/../devices", {}, 401],
   // A credential of another kind is none of ours, and does not stand in the way of one that is.
   ["GET", "/devices", { Authorization: `Basic ${btoa(`a:${READER}`)}` }, 401],

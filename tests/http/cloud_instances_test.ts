@@ -44,6 +44,7 @@ Deno.test(
         // Frames, and so without the hundred numbers that never had one.
         lag_seqs: 1901,
         last_seen: "2026-01-02T03:04:05.070Z",
+        frames: { seen: 2900, in_cloud: 999 + 501, on_the_way: 0, missing: 1000 + 300 + 100 },
       };
       assert.deepEqual(await cloud.get("/instances"), { instances: [summary] });
       const { received_through: _, ...status } = await cloud.get<Record<string, unknown>>("/instances/boat-1/status");

@@ -16,13 +16,23 @@ const ROUTES: Record<string, { query?: string[]; codes: string[] }> = {
   "/instances": { codes: ["200"] },
   "/instances/{id}/status": { codes: ["200", "400", "404"] },
   "/instances/{id}/replication/events": { query: ["limit"], codes: ["200", "400", "404"] },
-  "/instances/{id}/events": { query: [...FILTER, "decode", "labels", "devices"], codes: ["200", "400", "404", "503"] },
+  "/instances/{id}/events": {
+    query: [...FILTER, "decode", "labels", "devices", "sources", "batch_ms"],
+    codes: ["200", "400", "404", "503"],
+  },
   "/instances/{id}/ws": { query: [...FILTER, "decode", "labels"], codes: ["101", "400", "404", "426", "503"] },
   "/instances/{id}/devices": { query: ["labels"], codes: ["200", "400", "404", "503"] },
   "/instances/{id}/values": { query: FILTER, codes: ["200", "400", "404", "503"] },
   "/instances/{id}/values/decoded": { query: [...FILTER, "labels"], codes: ["200", "400", "404", "503"] },
   "/instances/{id}/history": {
     query: [...FILTER, "from", "to", "src", "limit", "after", "interval", "decode", "labels"],
+    codes: ["200", "400", "404", "503"],
+  },
+  "/instances/{id}/proof": { codes: ["200", "400", "404"] },
+  "/instances/{id}/sources": { codes: ["200", "400", "404", "503"] },
+  "/instances/{id}/events/sources": { codes: ["200", "400", "404", "503"] },
+  "/instances/{id}/series": {
+    query: ["field", "from", "to", "points", "src"],
     codes: ["200", "400", "404", "503"],
   },
   "PUT /instances/{id}/clients/{clientId}": { codes: ["200", "400", "404", "408", "413", "429", "503"] },
@@ -35,6 +45,7 @@ const ROUTES: Record<string, { query?: string[]; codes: string[] }> = {
   "PUT /instances/{id}/clients/{clientId}/ack": { codes: ["204", "400", "404", "408", "413", "503"] },
   "/pgns": { codes: ["200"] },
   "/pgns/{pgn}": { codes: ["200", "400", "404"] },
+  "/pgns/{pgn}/spans": { query: ["data"], codes: ["200", "400", "404"] },
   "/healthz": { codes: ["200", "503"] },
   "/readyz": { codes: ["200", "503"] },
   "/livez": { codes: ["200"] },
@@ -90,8 +101,17 @@ Deno.test(
       boat.take(product("Model", { src: 2 }));
       await new SessionClient(`${cloud.url}/instances/here`).put();
       const api = await cloud.get<OpenApi>("/openapi.json");
-      const own = ["/status", "/replication/events", "/replication/events?limit=0"];
-      const read = ["/devices", "/values", "/values?pgn=x", "/values/decoded", "/ws", "/history", "/clients/pilot"];
+      const own = ["/status", "/proof", "/replication/events", "/replication/events?limit=0"];
+      const read = [
+        "/devices",
+        "/sources",
+        "/values",
+        "/values?pgn=x",
+        "/values/decoded",
+        "/ws",
+        "/history",
+        "/clients/pilot",
+      ];
       const history = "/history?from=2026-01-02T00:00:00Z&to=2026-01-03T00:00:00Z&decode=true";
       const paths = [
         ...["/instances", "/healthz", "/readyz", "/livez", "/pgns/1", "/instances/nobody/status"],

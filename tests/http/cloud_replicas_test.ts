@@ -333,3 +333,34 @@ Deno.test(
       assert.deepEqual((await again.atLeast(1)).map(({ bus }) => bus), ["starboard"]);
     }),
 );
+
+Deno.test(
+  "every boat has Signal K of its own, whose stream ends when another boat takes its place",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      await using cloud = await CloudServer.start(folder);
+      const boat = await cloud.boat("boat-1");
+      await cloud.boat("boat-2");
+      const base = "/instances/boat-1/signalk";
+      const { endpoints } = await cloud.get<{ endpoints: { v1: Record<string, string> } }>(base);
+      assert.equal(endpoints.v1["signalk-http"], `${cloud.url}${base}/v1/api/`);
+      const deltas: { self?: string; updates?: { values: { path: string; value: unknown }[] }[] }[] = [];
+      const socket = new WebSocket(`${endpoints.v1["signalk-ws"]}?subscribe=self`);
+      socket.onmessage = ({ data }) => deltas.push(JSON.parse(String(data)));
+      await eventually("the greeting", () => deltas[0]?.self);
+      boat.say({ pgn: 127250, src: 7, data: [0xff, 0x10, 0x27, 0xff, 0x7f, 0xff, 0x7f, 0xfc] });
+      const values = () => deltas.flatMap(({ updates = [] }) => updates).flatMap(({ values = [] }) => values);
+      await eventually("the value", () =>
+        values().some(({ path, value }) => path.endsWith("headingTrue") && value === 1));
+      assert.deepEqual(values()[0]?.value, { name: "boat-1", uuid: deltas[0]?.self?.slice("vessels.".length) });
+      const other = await cloud.get<{ vessels: object }>("/instances/boat-2/signalk/v1/api/");
+      assert.doesNotMatch(JSON.stringify(other), /headingTrue/);
+      assert.equal(cloud.readers.count("websocket"), 0, "it is no stream of frames");
+      const closed = Promise.withResolvers<number>();
+      socket.onclose = ({ code }) =>
+        closed.resolve(code);
+      await cloud.boat("boat-1", { busNames: ["port", "starboard"] });
+      assert.equal(await closed.promise, 1001);
+    }),
+);

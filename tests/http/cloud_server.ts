@@ -27,6 +27,8 @@ export interface CloudServerOptions extends AccessRules {
   settings?: Partial<InstanceSettings>;
   maxStreams?: number;
   maxSessions?: number;
+  /** PGNs that are kept in sidecars; default none. */
+  seriesPgns?: readonly number[];
   /** Default silent. */
   log?: Logger;
   /** Stands in for the replicas' own way to open. */
@@ -75,7 +77,8 @@ export class CloudServer implements AsyncDisposable {
     const access = new Access(rest, { log });
     const stall = new StallDetector(log);
     const limits = () => ({ maxStreams, streamBufferBytes: 2 ** 20 });
-    const readers = new ReplicaReaders({ clock, stall, log, limits });
+    const { seriesPgns = [] } = rest;
+    const readers = new ReplicaReaders({ clock, stall, log, limits, seriesPgns });
     const metrics = new CloudMetrics({ readers, stall, access, version: "0.0.0" });
     const health = () => evaluateCloudHealth({ instances });
     const table = cloudRoutes({ instances, readers, metrics, health, server: { name: "Cloud", version: "1.2.3" } });
@@ -104,6 +107,7 @@ export class CloudServer implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.instances.stop();
+    await this.readers.stop();
     this.#stall.stop();
     await this.#listener.stop();
   }

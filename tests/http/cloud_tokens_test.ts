@@ -12,7 +12,19 @@ const TOKENS = [
   limited("owner", ["boat-2", "boat-1", "boat-2", "to-come"]),
   limited("nobody", []),
 ];
-const PER_BOAT = ["/status", "/replication/events", "/devices", "/values", "/values/decoded", "/events", "/clients/a"];
+const PER_BOAT = [
+  "/status",
+  "/replication/events",
+  "/devices",
+  "/values",
+  "/values/decoded",
+  "/events",
+  "/clients/a",
+  "/proof",
+  "/sources",
+  "/events/sources",
+  "/series?field=128267.depth&from=2026-01-02T03:04:05Z&to=2026-01-02T03:05:05Z",
+];
 
 /** A cloud with four boats. */
 async function withCloud(test: (cloud: CloudServer) => Promise<void>): Promise<void> {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { TestBoat } from "../support/boat.ts";
+import { OWN_SUBSCRIPTIONS, TestBoat } from "../support/boat.ts";
 
 const READ_PATHS = ["/", ...["/devices", "/values", "/values/decoded", "/pgns", "/pgns/129025"], ...[
   "/healthz",
@@ -45,6 +45,8 @@ const TABLE: Row[] = [
   ["GET", "/clients/", 404],
   ["GET", "/pgns/1", 404],
   ["GET", "/pgns/x", 400],
+  ["GET", "/pgns/1/spans?data=00", 404],
+  ["GET", "/pgns/129025/spans", 400],
   ["POST", "/pgns/x", 405, { Allow: "GET, HEAD, OPTIONS" }],
   ...[
     "/nowhere",
@@ -95,7 +97,7 @@ Deno.test("HEAD of a stream opens no stream", async () => {
   await boat.raw("/ws", { method: "HEAD", headers: UPGRADE });
   assert.equal(await boat.metric(`vbg_streams{kind="sse"}`), 0);
   assert.equal(await boat.metric(`vbg_streams{kind="websocket"}`), 0);
-  assert.equal(await boat.metric("vbg_subscriptions"), 0);
+  assert.equal(await boat.metric("vbg_subscriptions"), OWN_SUBSCRIPTIONS);
 });
 
 Deno.test("a browser may ask with PUT and with the headers that carry a key", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Frame } from "../../src/frame/mod.ts";
 import type { DeviceValues, Health } from "../../src/http/mod.ts";
 import type { Decoded } from "../../src/pgn/mod.ts";
-import { TestBoat } from "../support/boat.ts";
+import { OWN_SUBSCRIPTIONS, TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
 
 type DecodedFrame = Frame & { decoded?: Decoded };
@@ -48,7 +48,7 @@ Deno.test("two clients with the same filter, one decoding and one not, each get 
   await using decoding = await boat.events("?pgn=127250&decode=true");
   await using plain = await boat.events("?pgn=127250");
   await using decodingToo = await boat.events("?pgn=127250&decode=true");
-  assert.equal(await boat.metric("vbg_subscriptions"), 2, "one for each flavour");
+  assert.equal(await boat.metric("vbg_subscriptions"), OWN_SUBSCRIPTIONS + 2, "one for each flavour");
   for (let i = 0; i < 50; i++) boat.say({ data: [i] });
   for (const each of [decoding, plain, decodingToo]) await each.atLeast(50);
   assert.deepEqual(decoding.texts, decodingToo.texts);
@@ -65,16 +65,19 @@ Deno.test("a filter that depends on devices decodes too", async () => {
   assert.match((await events.atLeast(1), events.texts[0] ?? ""), /"src":1,.*,"decoded":\{"bytes":8\}\}$/);
 });
 
+/** No quantities, whose messages the server decodes for its sources. */
+const [HEARTBEAT, HEAVE] = [126993, 127252];
+
 Deno.test("a frame is decoded once for ten clients of several filters, and never when nobody asks", async () => {
   const starting = boatThatCounts();
   await using boat = await starting;
   await using plain = await boat.events();
-  for (let i = 0; i < 20; i++) boat.say();
+  for (let i = 0; i < 20; i++) boat.say({ pgn: HEAVE });
   await plain.atLeast(20);
   assert.deepEqual(starting.calls, []);
-  const queries = ["?decode=true", "?decode=true&pgn=127250", "?decode=true&exclude_pgn=1", "?pgn=127250&decode=true"];
+  const queries = ["?decode=true", "?decode=true&pgn=127252", "?decode=true&exclude_pgn=1", "?pgn=127252&decode=true"];
   const clients = await Promise.all(Array.from({ length: 10 }, (_, i) => boat.events(queries[i % queries.length])));
-  for (let i = 0; i < 100; i++) boat.say();
+  for (let i = 0; i < 100; i++) boat.say({ pgn: HEAVE });
   for (const client of clients) {
     await client.atLeast(100);
     for (const text of client.texts) assert.match(text, /"decoded":/);
@@ -87,16 +90,16 @@ Deno.test("a frame is decoded once for ten clients of several filters, and never
 Deno.test("a fault of decoding costs nothing but the key: it is counted, and health tells it", async () => {
   await using boat = await TestBoat.start({
     decode: (pgn) => {
-      if (pgn === 127250) throw new TypeError("no such table");
+      if (pgn === HEAVE) throw new TypeError("no such table");
       return { fine: 1 };
     },
   });
   assert.equal(await boat.metric("vbg_decode_faults_total"), 0);
   await using decoding = await boat.events("?decode=true");
   await using plain = await boat.events();
-  boat.say();
+  boat.say({ pgn: HEAVE });
   boat.say({ pgn: 127245 });
-  boat.say();
+  boat.say({ pgn: HEAVE });
   for (const each of [decoding, plain]) await each.atLeast(3);
   assert.deepEqual(decoding.texts.map((text) => text.includes(`"decoded"`)), [false, true, false]);
   assert.equal(decoding.texts[0], plain.texts[0]);
@@ -108,7 +111,7 @@ Deno.test("a fault of decoding costs nothing but the key: it is counted, and hea
     can0: { status: "ok" },
     decoder: {
       status: "degraded",
-      message: "2 payloads not decoded because of a fault: PGN 127250: TypeError: no such table",
+      message: "2 payloads not decoded because of a fault: PGN 127252: TypeError: no such table",
     },
   });
   await boat.buses[0]?.close();
@@ -199,12 +202,12 @@ Deno.test("a fault of decoding leaves the value in /values/decoded, without its 
       throw new RangeError("out of reach");
     },
   });
-  boat.say(POSITION);
-  boat.say(WIND);
+  boat.say({ pgn: HEARTBEAT });
+  boat.say({ pgn: HEAVE });
   await eventually("the values", () => boat.boat.broker.head === 2);
   const [device] = await boat.get<DeviceValues[]>("/values/decoded");
-  assert.deepEqual(device?.values.map(({ pgn, decoded }) => [pgn, decoded]), [[129025, undefined], [
-    130306,
+  assert.deepEqual(device?.values.map(({ pgn, decoded }) => [pgn, decoded]), [[HEARTBEAT, undefined], [
+    HEAVE,
     undefined,
   ]]);
   assert.equal(await boat.metric("vbg_decode_faults_total"), 2);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { TestBoat } from "../support/boat.ts";
+import { OWN_SUBSCRIPTIONS, TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { inFolder } from "../support/folder.ts";
@@ -64,7 +64,7 @@ Deno.test("metrics tell what was injected, by bus", async () => {
   assert.equal(value("vbg_invalid_identity_messages_total", `{kind="claim"}`), 1);
   assert.equal(value("vbg_values"), 5);
   assert.equal(value("vbg_streams", `{kind="sse"}`), 3);
-  assert.equal(value("vbg_subscriptions"), 2);
+  assert.equal(value("vbg_subscriptions"), OWN_SUBSCRIPTIONS + 2);
   await boat.buses[1]?.close();
   const closed = await scrape(boat);
   assert.equal(closed.get("vbg_bus_state")?.samples.get(`{bus="can1",state="closed"}`), 1);

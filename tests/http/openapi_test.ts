@@ -17,7 +17,12 @@ const ROUTES: Record<string, { query: string[]; codes: string[] }> = {
   "DELETE /clients/{clientId}": { query: [], codes: ["204", "400", "404"] },
   "/clients/{clientId}/events": { query: ["decode", "labels"], codes: ["200", "400", "404", "410", "503"] },
   "PUT /clients/{clientId}/ack": { query: [], codes: ["204", "400", "404", "408", "413", "503"] },
-  "/events": { query: [...FILTER, "decode", "labels", "devices"], codes: ["200", "400", "503"] },
+  "/events": { query: [...FILTER, "decode", "labels", "devices", "sources", "batch_ms"], codes: ["200", "400", "503"] },
+  "/events/sources": { query: [], codes: ["200", "503"] },
+  "/alerts": { query: [], codes: ["200"] },
+  "/limits": { query: [], codes: ["200"] },
+  "/proof": { query: [], codes: ["200"] },
+  "/sources": { query: [], codes: ["200"] },
   "/ws": { query: [...FILTER, "decode", "labels"], codes: ["101", "400", "426", "503"] },
   "/devices": { query: ["labels"], codes: ["200", "400"] },
   "/values": { query: FILTER, codes: ["200", "400"] },
@@ -26,11 +31,13 @@ const ROUTES: Record<string, { query: string[]; codes: string[] }> = {
     query: [...FILTER, "from", "to", "src", "limit", "after", "interval", "decode", "labels"],
     codes: ["200", "400", "503"],
   },
+  "/series": { query: ["field", "from", "to", "points", "src"], codes: ["200", "400", "503"] },
   "POST /send": { query: [], codes: ["202", "400", "403", "408", "413", "429", "503"] },
   "POST /query": { query: [], codes: ["200", "400", "403", "408", "413", "429", "502", "503", "504"] },
   "/replication/status": { query: [], codes: ["200", "404"] },
   "/pgns": { query: [], codes: ["200"] },
   "/pgns/{pgn}": { query: [], codes: ["200", "400", "404"] },
+  "/pgns/{pgn}/spans": { query: ["data"], codes: ["200", "400", "404"] },
   "/healthz": { query: [], codes: ["200", "503"] },
   "/readyz": { query: [], codes: ["200", "503"] },
   "/livez": { query: [], codes: ["200"] },
@@ -77,7 +84,7 @@ Deno.test("the API description lists every route, its parameters and its codes, 
   }
 });
 
-Deno.test("every query parameter but one is optional, of the right type, and says what it is for", async () => {
+Deno.test("every query parameter but times and fields is optional, of the right type, and says what it is for", async () => {
   await using boat = await TestBoat.start();
   const { paths } = await boat.get<OpenApi>("/openapi.json");
   const items: Record<string, Schema> = {
@@ -89,6 +96,7 @@ Deno.test("every query parameter but one is optional, of the right type, and say
     name: { type: "string" },
     exclude_name: { type: "string" },
     src: { type: "integer", minimum: 0, maximum: 255 },
+    field: { type: "string" },
   };
   const single: Record<string, string> = {
     from: "string",
@@ -96,12 +104,15 @@ Deno.test("every query parameter but one is optional, of the right type, and say
     interval: "string",
     limit: "integer",
     after: "string",
+    points: "integer",
+    batch_ms: "integer",
+    data: "string",
   };
   for (const { get } of Object.values(paths)) {
     const parameters = get?.parameters?.filter((each) => each.in !== "path") ?? [];
     for (const { name, in: where, required, explode, description, schema } of parameters) {
       assert.equal(where, "query");
-      assert.equal(required ?? false, name === "from", name);
+      assert.equal(required ?? false, ["from", "field", "data"].includes(name), name);
       assert.ok(description, name);
       const item = items[name];
       assert.equal(schema.type, item ? "array" : single[name] ?? "boolean", name);

@@ -55,6 +55,11 @@ const FILTER_ROWS: [string, string, string][] = [
 ];
 const decode = BAD_FLAGS.map(([what, value]): [string, string, string] => ["decode", what, value]);
 const devices = BAD_FLAGS.map(([what, value]): [string, string, string] => ["devices", what, value]);
+const batches = [...BAD_NUMBERS, ["1001", "1001"]].map(([what = "", value = ""]): [string, string, string] => [
+  "batch_ms",
+  what,
+  value,
+]);
 
 /** Good values, to stand beside the bad one. */
 const GOOD: Record<string, string> = {
@@ -67,6 +72,7 @@ const GOOD: Record<string, string> = {
   bus: "can0",
   decode: "true",
   devices: "false",
+  batch_ms: "1000",
 };
 const UPGRADE = {
   Connection: "Upgrade",
@@ -79,7 +85,7 @@ for (
   const [path, rows, headers] of [
     ["/values", FILTER_ROWS, {}],
     ["/values/decoded", FILTER_ROWS, {}],
-    ["/events", [...FILTER_ROWS, ...decode, ...devices], {}],
+    ["/events", [...FILTER_ROWS, ...decode, ...devices, ...batches], {}],
     ["/ws", [...FILTER_ROWS, ...decode], UPGRADE],
   ] as const
 ) {

@@ -54,7 +54,14 @@ Deno.test("an HTTP/1.0 client gets events without chunks", async () => {
 Deno.test("a stream whose connection takes no more is not written to until it does, and then in order", () => {
   const memory = new StreamMemory();
   let ended = 0;
-  const options = { clock: systemClock, bufferBytes: 1024, memory, devices: false, ended: () => ended++ };
+  const options = {
+    clock: systemClock,
+    bufferBytes: 1024,
+    memory,
+    devices: false,
+    sources: false,
+    ended: () => ended++,
+  };
   const stream = new EventStream(options);
   const written: string[] = [];
   let takes = false;

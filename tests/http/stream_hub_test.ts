@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { silentLogger, StallDetector, systemClock } from "../../src/base/mod.ts";
 import { Broker } from "../../src/broker/mod.ts";
-import { CHANNEL_CLIENTS, type StreamClient, StreamHub } from "../../src/stream/mod.ts";
+import { CHANNEL_CLIENTS, SLICE_MS, type StreamClient, StreamHub } from "../../src/stream/mod.ts";
+import { WAITING_FRAMES } from "../../src/stream/live/hub.ts";
 import { eventually } from "../support/eventually.ts";
 import type { Batch } from "../../src/stream/live/channel.ts";
 import { message } from "../support/messages.ts";
+
+/** Subscriptions of the hub itself: the watch of sources. */
+const OWN = 1;
 
 function client(): StreamClient & { seen: string[] } {
   const seen: string[] = [];
@@ -17,6 +21,7 @@ function client(): StreamClient & { seen: string[] } {
     seen,
     deliver: ({ firstSeq, lastSeq }) => seen.push(`${firstSeq}-${lastSeq}`) * 0,
     lost: ({ count }) => seen.push(`lost ${count}`),
+    source: () => {},
     device: () => seen.push("device"),
     drain: () => false,
     shed: () => 0,
@@ -25,10 +30,10 @@ function client(): StreamClient & { seen: string[] } {
   };
 }
 
-function hubOnBroker() {
+function hubOnBroker(options: { now?: () => number } = {}) {
   const broker = new Broker({ buses: ["can0"] });
   const stall = new StallDetector(silentLogger);
-  const hub = new StreamHub({ broker, clock: systemClock, stall });
+  const hub = new StreamHub({ broker, clock: systemClock, stall, ...options });
   const stop = () => {
     hub.stop();
     stall.stop();
@@ -91,19 +96,24 @@ Deno.test("a hub with many clients lets other work have its turn between them, a
   const broker = new Broker({ buses: ["can0"] });
   const stall = new StallDetector(silentLogger);
   const hub = new StreamHub({ broker, clock: systemClock, stall, now: () => performance.now() + addedMs });
+  // Deliveries of one turn of the event loop are counted together.
+  const turns = [0];
+  const note = () => {
+    if (turns.at(-1) === 0) queueMicrotask(() => turns.push(0));
+    turns.push((turns.pop() ?? 0) + 1);
+  };
   // Each delivery takes a millisecond.
   const clients = Array.from({ length: 40 }, () => {
     const each = client();
     const deliver = each.deliver.bind(each);
-    return Object.assign(each, { deliver: (batch: Batch) => (addedMs++, deliver(batch)) });
+    return Object.assign(each, { deliver: (batch: Batch) => (note(), addedMs++, deliver(batch)) });
   });
   for (const each of clients) hub.join(each, { filter: { pgn: [127250] } });
-  const count = () => clients.filter(({ seen }) => seen.includes("1-2")).length;
   broker.publish(message());
   broker.publish(message());
-  await eventually("the first of them", () => count() > 0);
-  assert.ok(count() < clients.length, `${count()} at once`);
-  // Somebody who comes meanwhile gets what comes from then on.
+  await eventually("all of them", () => clients.every(({ seen }) => seen.includes("1-2")));
+  assert.ok(Math.max(...turns) <= SLICE_MS + 1, `${Math.max(...turns)} at once`);
+  // Somebody who comes later gets what comes from then on.
   const late = client();
   hub.join(late, { filter: { pgn: [127250] } });
   broker.publish(message());
@@ -131,7 +141,7 @@ Deno.test("clients of one filter that fill several channels each get every frame
   const options = { filter: { pgn: [127250] } };
   const clients = Array.from({ length: 2 * CHANNEL_CLIENTS + 1 }, client);
   const leave = clients.map((each) => hub.join(each, options));
-  assert.equal(broker.subscribers, 3);
+  assert.equal(broker.subscribers, OWN + 3);
   const frames = ({ seen }: { seen: string[] }) => seen.filter((each) => each !== "device");
   broker.publish(message());
   broker.publish(message());
@@ -141,7 +151,7 @@ Deno.test("clients of one filter that fill several channels each get every frame
   leave[0]?.();
   const late = client();
   const leaveLate = hub.join(late, options);
-  assert.equal(broker.subscribers, 3);
+  assert.equal(broker.subscribers, OWN + 3);
   broker.publish(message());
   await eventually("the next frame", () => [late, ...clients.slice(1)].every((each) => frames(each).includes("3-3")));
   assert.deepEqual([late, clients[0], clients[1]].map((each) => each && frames(each)), [["3-3"], ["1-2"], [
@@ -149,6 +159,48 @@ Deno.test("clients of one filter that fill several channels each get every frame
     "3-3",
   ]]);
   for (const each of [leaveLate, ...leave]) each();
-  assert.equal(broker.subscribers, 0);
+  assert.equal(broker.subscribers, OWN);
+  stop();
+});
+
+Deno.test("a client that asks for batches gets frames together, and delays those of no other client", async () => {
+  let nowMs = 0;
+  const { broker, hub, stop } = hubOnBroker({ now: () => nowMs });
+  const [prompt, patient] = [client(), client()];
+  hub.join(prompt, { filter: {} });
+  hub.join(patient, { filter: {}, batchMs: 100 });
+  for (const seq of [1, 2, 3]) {
+    broker.publish(message());
+    nowMs += 20;
+    await eventually("the frame", () => prompt.seen.includes(`${seq}-${seq}`));
+  }
+  // The first frame does not wait.
+  assert.deepEqual(patient.seen, ["device", "1-1"]);
+  nowMs += 100;
+  await eventually("the batch", () => patient.seen.length > 2);
+  assert.deepEqual(patient.seen, ["device", "1-1", "2-3"]);
+  stop();
+});
+
+Deno.test("a client of batches is told of every frame that it did not get because more came than may wait", async () => {
+  let nowMs = 0;
+  const { broker, hub, stop } = hubOnBroker({ now: () => nowMs });
+  const patient = client();
+  hub.join(patient, { filter: {}, batchMs: 1000 });
+  broker.publish(message());
+  await eventually("the first frame", () => patient.seen.includes("1-1"));
+  const published = WAITING_FRAMES + 1000;
+  for (let i = 1; i < published; i++) broker.publish(message());
+  nowMs += 1000;
+  const counts = () =>
+    patient.seen.flatMap((each) => {
+      const [first, last] = each.split("-").map(Number);
+      return each.startsWith("lost ") ? [Number(each.slice(5))] : last && first ? [last - first + 1] : [];
+    });
+  await eventually("all frames, or reports", () => {
+    nowMs += 1000;
+    return counts().reduce((sum, count) => sum + count, 0) === published;
+  });
+  assert.ok(patient.seen.some((each) => each.startsWith("lost ")));
   stop();
 });

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { createSocket } from "node:dgram";
 import { Logger } from "../../src/base/mod.ts";
 import { MdnsAnnouncer, type MdnsOptions } from "../../src/integrations/mdns/mdns.ts";
+import { signalkServices, vesselOf } from "../../src/http/mod.ts";
 import { findBoats } from "../../src/integrations/mdns/browse.ts";
-import { openMulticast } from "../../src/integrations/mdns/socket.ts";
+import { openMulticast, PEER_SERVICE } from "../../src/integrations/mdns/socket.ts";
 import { eventually } from "../support/eventually.ts";
 import { HeldPort } from "../support/held_port.ts";
 import { needs } from "../support/needs.ts";
@@ -80,26 +81,38 @@ Deno.test("a boat is found by its name with all that it says of itself", NEEDS, 
 });
 
 Deno.test(
-  "with lplex a boat is found by clients of lplex, too, under the same name, until it stops",
+  "clients of lplex and of Signal K find a boat, too, under the same name, until it stops",
   NEEDS,
   async () => {
     await using sea = new Sea();
     await isNamed(sea.add({ name: "borealis" }));
-    const boat = sea.add({ lplex: true, listening: { hostname: "0.0.0.0", port: 4711 } });
+    const signalk = signalkServices(vesselOf({ name: "Aurora", mmsi: "230012345" }, "aurora"), { tls: false });
+    const services = [{ type: PEER_SERVICE }, ...signalk];
+    const boat = sea.add({ services, listening: { hostname: "0.0.0.0", port: 4711 } });
     await isNamed(boat);
     await using client = await openMulticast({ ...sea.multicast, onError: () => {} });
-    const browser = client.bonjour.find({ type: "lplex" });
-    const asking = setInterval(() => browser.update(), 50);
+    const browsers = ["lplex", "signalk-http", "signalk-ws"].map((type) => client.bonjour.find({ type }));
+    const asking = setInterval(() => browsers.forEach((browser) => browser.update()), 50);
     try {
-      const found = () => browser.services.map(({ name, port, fqdn, txt }) => ({ name, port, fqdn, txt }));
-      const wanted = [{ name: "aurora", port: 4711, fqdn: "aurora._lplex._tcp.local", txt: {} }];
-      await eventually("the boat", () => JSON.stringify(found()) === JSON.stringify(wanted));
+      const found = () =>
+        browsers.flatMap(({ services }) => services.map(({ port, fqdn, txt }) => ({ port, fqdn, txt })));
+      await eventually("the boat", () => found().length === 3);
+      assert.deepEqual(found().map(({ port, fqdn }) => [port, fqdn]), [
+        [4711, "aurora._lplex._tcp.local"],
+        [4711, "aurora._signalk-http._tcp.local"],
+        [4711, "aurora._signalk-ws._tcp.local"],
+      ]);
+      assert.deepEqual(found().map(({ txt: { self, vname, vmmsi } = {} }) => [self, vname, vmmsi]), [
+        [undefined, undefined, undefined],
+        ["urn:mrn:imo:mmsi:230012345", "Aurora", "230012345"],
+        ["urn:mrn:imo:mmsi:230012345", "Aurora", "230012345"],
+      ]);
       await sea.finds("aurora", "borealis");
       await boat.stop();
       await eventually("its goodbye", () => found().length === 0);
     } finally {
       clearInterval(asking);
-      browser.stop();
+      for (const browser of browsers) browser.stop();
     }
   },
 );

@@ -25,7 +25,9 @@ test("a full disk is told, frames are counted, and recording goes on with the ga
   onSmallDisk(folder, async (disk) => {
     const { writer, clock, lines } = makeWriter(disk, { syncIntervalMs: 2, maxBacklogBytes: 16 * 4096 });
     appendRange(writer, 1, 1000);
+    assert.deepEqual(writer.counts, { appended: 1000, lost: 0, waiting: 1000 });
     await writer.sync();
+    assert.deepEqual(writer.counts, { appended: 1000, lost: 0, waiting: 0 });
     const filler = fillDisk(disk);
     let seq = 1000;
     const state = await eventually("the failure", () => {
@@ -39,6 +41,9 @@ test("a full disk is told, frames are counted, and recording goes on with the ga
       return writer.lost > 1000;
     });
     const kept = seq - writer.lost;
+    const { appended, lost, waiting } = writer.counts;
+    assert.deepEqual([appended, lost], [kept, seq - kept]);
+    assert.ok(waiting > 0 && waiting <= kept - 1000, `${waiting} wait while the disk is full`);
     assert.ok(journalFiles(disk).length <= 2, "tries leave no files behind");
     await Deno.remove(filler);
     await eventually("recording", () => {
@@ -46,6 +51,8 @@ test("a full disk is told, frames are counted, and recording goes on with the ga
       return writer.state.kind === "recording";
     });
     appendRange(writer, seq + 1, seq + 100);
+    await writer.sync();
+    assert.deepEqual(writer.counts, { appended: kept + 100, lost: seq - kept, waiting: 0 });
     await writer.close();
     const { frames, blocks } = readJournal(disk);
     assert.deepEqual(frames, [...wantedRange(1, kept), ...wantedRange(seq + 1, seq + 100)]);

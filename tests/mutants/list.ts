@@ -74,7 +74,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "retention by size deletes more than it must",
-    find: "kept -= file.bytes;",
+    find: "kept -= sizeOf(file);",
     replace: "",
     tests: ["retention/plan_test.ts"],
   },
@@ -184,7 +184,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "frames that the kernel dropped show as frames that the interface dropped",
     find: "(c) => c.kernelDropped",
     replace: "(c) => c.interfaceDropped",
-    tests: ["metrics_test.ts"],
+    tests: ["http/metrics_test.ts"],
   },
   {
     name: "a state file takes the old one's place before its bytes are on disk",

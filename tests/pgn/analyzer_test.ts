@@ -74,7 +74,7 @@ const CLASSES: readonly Difference[] = [
   },
   {
     why: "clients know no name for these bits, or know them as bytes",
-    count: 37,
+    count: 19,
     fits: ({ field, definition }) => field === undefined && definition?.origin === "overlay",
   },
   {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { decode } from "../../src/pgn/mod.ts";
 import { interpret } from "../../src/pgn/interpret.ts";
-import { type Definition, definitionsOf, knownPgns } from "../../src/pgn/model.ts";
+import { definitionsOf, knownPgns } from "../../src/pgn/model.ts";
 import { needs, rounds } from "../support/needs.ts";
-import { recordedPayloads, vectorPayloads } from "../support/payloads.ts";
+import { randomPayload, recordedPayloads, vectorPayloads } from "../support/payloads.ts";
 import { Random } from "../support/random.ts";
 
 const RANDOM_PAYLOADS = rounds(1_000_000, 30_000);
@@ -28,25 +28,6 @@ Deno.test(
     for (const { pgn, payload } of payloads) assertSame(pgn, payload);
   },
 );
-
-/** Writes a raw value where a discriminator lies, as far as the payload goes. */
-function put(payload: Uint8Array, bit: number, { bits, value }: { bits: number; value: number }): void {
-  for (let index = 0; index < bits; index++) {
-    const [at, mask] = [(bit + index) >>> 3, 1 << ((bit + index) & 7)];
-    if (at >= payload.length) return;
-    payload[at] = Math.floor(value / 2 ** index) % 2 === 1 ? payload[at]! | mask : payload[at]! & ~mask;
-  }
-}
-
-/** Random bytes that are a payload of this layout: now and then too short, too long, or full of ones. */
-function randomPayload(random: Random, { fixedBits, matches }: Definition): Uint8Array<ArrayBuffer> {
-  const whole = Math.ceil(fixedBits / 8);
-  const length = random.chance(0.6) ? whole : random.int(whole + 40);
-  const payload = random.bytes(length);
-  if (random.chance(0.2)) payload.fill(0xff, random.int(length + 1));
-  for (const { bit, field } of matches) put(payload, bit, { bits: field.bits ?? 0, value: field.match ?? 0 });
-  return payload;
-}
 
 Deno.test("the compiled decoders say what walking the definitions says: random payloads of every layout", () => {
   const random = new Random(3);

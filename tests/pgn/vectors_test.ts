@@ -44,6 +44,11 @@ const EXCEPTIONS: readonly Exception[] = [
     reason: "byte 26 holds spare and reserved bits (0xF8 in all recorded reports), the sequence id is byte 27",
   },
   {
+    pgn: 129038,
+    path: /^special_maneuver_indicator$/,
+    reason: "two bits that these clients have no name for: decoded in addition, for Signal K",
+  },
+  {
     pgn: 130313,
     path: /^(actual|set)_humidity$/,
     reason: '0x7FFF is "not available" for senders that take the field as signed, not 131 %',

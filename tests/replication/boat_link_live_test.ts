@@ -128,7 +128,7 @@ Deno.test("a boat stops though the link is stalled, and the rest comes when it i
 });
 
 /** A link that takes some seconds for the blocks below. */
-const SLOW_BYTES_PER_SECOND = 60_000;
+const SLOW_BYTES_PER_SECOND = 120_000;
 
 Deno.test("on a slow link live frames overtake the blocks of a large backfill, again and again", LINK, async () => {
   await LinkFixture.run(async (fixture) => {
@@ -139,7 +139,7 @@ Deno.test("on a slow link live frames overtake the blocks of a large backfill, a
       ringFrames: 1024,
       port: proxy.port,
     });
-    const missing = boat.bring(40_000);
+    const missing = boat.bring(100_000);
     proxy.bytesPerSecond = SLOW_BYTES_PER_SECOND;
     boat.link.start();
     await eventually("a block", () => cloud.blocks.length > 0);
@@ -150,7 +150,7 @@ Deno.test("on a slow link live frames overtake the blocks of a large backfill, a
       // Blocks that were to be sent are still to come: these frames were let past.
       if (!cloud.held.covers(1, missing + 1)) rounds++;
     }
-    assert.ok(rounds >= 5, `live frames came through ${rounds} times while blocks waited`);
+    assert.ok(rounds >= 3, `live frames came through ${rounds} times while blocks waited`);
     await eventually("everything", () => cloud.held.covers(1, boat.broker.head + 1));
     assertFrames(cloud, seqs(1, boat.broker.head));
     assert.equal(cloud.requests.length, 1);

@@ -6,15 +6,15 @@ import { systemClock } from "../../src/base/mod.ts";
 import { Authority, initAuthority } from "../../src/pki/mod.ts";
 import { VERSION } from "../../src/version.ts";
 import { inFolder } from "../support/folder.ts";
-import { findProgram, IS_FULL, needs } from "../support/needs.ts";
+import { findProgram, IS_FULL, needs, SLOW } from "../support/needs.ts";
 import { mayMount } from "../support/mounts.ts";
 import { blockAfter } from "../support/pages.ts";
 
 const RECIPES = fileURLToPath(new URL("../../scripts/debian", import.meta.url));
-const NEEDS = needs({ permissions: ["env", "write", "sys"], programs: ["dpkg-deb", "du", "gzip", "sh"] });
+const NEEDS = needs({ permissions: ["env", "write", "sys"], programs: ["dpkg-deb", "du", "gzip", "sh"], extras: SLOW });
 /** A second package is made in full size only: every day the guides are followed with a Deno beside the first one. */
 const IN_FULL = IS_FULL ? NEEDS : needs({ extras: { "VBG_TEST_FULL=1": false } });
-const VERIFY = needs({ permissions: ["env", "write"], programs: ["systemd-analyze"] });
+const VERIFY = needs({ permissions: ["env", "write"], programs: ["systemd-analyze"], extras: SLOW });
 
 async function run(program: string, args: string[], env: Record<string, string> = {}) {
   const { code, stdout, stderr } = await new Deno.Command(program, { args, env }).output();
@@ -193,7 +193,7 @@ const SERVICES = needs({
       "install",
     ],
   ],
-  extras: { "root who may mount": mayMount() },
+  extras: { ...SLOW, "root who may mount": mayMount() },
 });
 const SCRIPT = fileURLToPath(new URL("service_path.sh", import.meta.url));
 const [BOAT, FLEET] = ["docs/guide-boat.md", "docs/guide-fleet.md"] as const;

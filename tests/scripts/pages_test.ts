@@ -23,6 +23,7 @@ const NOT_RUN_BLOCKS: Readonly<Record<string, number>> = {
   "README.md": 1,
   "docs/guide-boat.md": 2,
   "docs/hardware.md": 1,
+  "docs/integrations.md": 1,
   "docs/troubleshooting.md": 1,
 };
 

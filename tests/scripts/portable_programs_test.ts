@@ -4,11 +4,12 @@ import { PROGRAMS } from "../../scripts/programs.ts";
 import { VERSION } from "../../src/version.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
-import { needs } from "../support/needs.ts";
+import { needs, SLOW } from "../support/needs.ts";
 
 const NEEDS = needs({
   permissions: ["env", "write", "net", "sys"],
   programs: ["sh", "tar", "gzip", "cp", "mktemp"],
+  extras: SLOW,
 });
 /** Nobody's tests are about speed, but a figure that grows should be seen. */
 const STARTS = 5;

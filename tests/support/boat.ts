@@ -8,6 +8,9 @@ import { type PostReply, postTo } from "./sending.ts";
 import { SseClient, type SseClientOptions } from "./sse_client.ts";
 import { WsClient } from "./ws_client.ts";
 
+/** Subscriptions of the boat itself: that of the preferred sources. */
+export const OWN_SUBSCRIPTIONS = 1;
+
 /** What a test says of a message; the rest has defaults. */
 export interface Said {
   pgn?: number;
@@ -104,7 +107,8 @@ export class TestBoat implements AsyncDisposable {
 
   /** The JSON of a path. */
   async get<T>(path: string): Promise<T> {
-    const response = await fetch(this.url + path);
+    // Tests whose clock jumps have idle connections closed at any moment, also as the next request is sent.
+    const response = await fetch(this.url + path, { headers: { connection: "close" } });
     if (!response.ok) throw new Error(`GET ${path}: ${response.status} ${await response.text()}`);
     return await response.json();
   }

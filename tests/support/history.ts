@@ -3,9 +3,11 @@ import { Broker } from "../../src/broker/mod.ts";
 import type { Message } from "../../src/frame/mod.ts";
 import { type HistoryIndex, historyRow } from "../../src/http/history/history.ts";
 import type { HistoryTurns } from "../../src/http/history/turns.ts";
+import { type SeriesLimits, seriesRow } from "../../src/http/series/series.ts";
 import { bindRows, serveRoutes } from "../../src/http/mod.ts";
 import { JournalIndex } from "../../src/journal/index/journal_index.ts";
 import { JournalWriter, type JournalWriterOptions } from "../../src/journal/writer/journal_writer.ts";
+import type { SeriesRollup } from "../../src/series/mod.ts";
 import { FakeClock } from "./fake_clock.ts";
 
 /** A logger that keeps its warnings: message and fields. */
@@ -66,17 +68,29 @@ export class TestApi {
   readonly fetch: (path: string) => Promise<Response>;
 
   constructor(
-    { index, buses = ["can0"], clock = new FakeClock(), maxHistory, histories }: {
+    { index, buses = ["can0"], clock = new FakeClock(), maxHistory, histories, seriesLimits, rollup }: {
       index?: HistoryIndex;
-      buses?: string[];
+      buses?: readonly string[];
       clock?: Clock;
       maxHistory?: number;
       histories?: HistoryTurns;
+      seriesLimits?: SeriesLimits;
+      rollup?: SeriesRollup;
     },
   ) {
     const broker = this.broker = new Broker({ buses });
-    const limits = { maxLimit: () => maxHistory, ...(histories && { histories }) };
-    const table = bindRows([historyRow], { broker, clock, journal: index && { index }, ...limits });
+    const limits = {
+      maxLimit: () => maxHistory,
+      seriesLimits: () => seriesLimits ?? {},
+      ...(histories && { histories }),
+    };
+    const table = bindRows([historyRow, seriesRow], {
+      broker,
+      clock,
+      journal: index && { index },
+      rollup: () => rollup,
+      ...limits,
+    });
     const handle = this.handle = serveRoutes(table, { title: "test", version: "0.0.0", log: silentLogger });
     this.fetch = (path) => handle(new Request(`http://boat${path}`));
   }

@@ -1,5 +1,5 @@
-import type { Expression, Literal, Subject } from "../../cli/where/parse.ts";
-import type { DeviceAt, WhereFrame } from "../../cli/where/compile.ts";
+import type { Expression, Literal, Subject } from "../../src/where/parse.ts";
+import type { DeviceAt, WhereFrame } from "../../src/where/compile.ts";
 
 /** The rules of `--where`, read from the expression for each frame, without any shortcut. */
 export function naiveWhere(expression: Expression, frame: WhereFrame, deviceAt: DeviceAt): boolean {

@@ -88,6 +88,9 @@ function findMissing({ permissions, programs }: { permissions: NeededPermission[
 /** Whether tests run in their full size: `VBG_TEST_FULL=1`. */
 export const IS_FULL: boolean = environment("VBG_TEST_FULL") === "1";
 
+/** `extras` of tests that take minutes of a core: CI gives their files a run of their own, with `VBG_TEST_SLOW=1`. */
+export const SLOW: Record<string, boolean> = { "VBG_TEST_SLOW=1": IS_FULL || environment("VBG_TEST_SLOW") === "1" };
+
 /**
  * How many rounds of a long test to run: all of them in full size, otherwise as many as every day; of those a tenth
  * where only the network is allowed, where it runs again.

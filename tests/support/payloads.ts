@@ -1,8 +1,10 @@
 import { Assembler } from "../../src/can/mod.ts";
 import type { CanFrame } from "../../src/frame/mod.ts";
+import type { Definition } from "../../src/pgn/model.ts";
 import vectors from "../data/pgn_vectors.json" with { type: "json" };
 import { readAnalyzed } from "./analyzer.ts";
 import { parseCandump } from "./candump.ts";
+import type { Random } from "./random.ts";
 
 /** A message as decoders see it. */
 export interface Payload {
@@ -38,4 +40,23 @@ export async function recordedPayloads(): Promise<Payload[]> {
 /** The payloads of `tests/data/pgn_vectors.json`. */
 export function vectorPayloads(): Payload[] {
   return vectors.map(({ pgn, hex }) => ({ pgn, payload: Uint8Array.fromHex(hex) }));
+}
+
+/** Writes a raw value where a discriminator lies, as far as the payload goes. */
+function put(payload: Uint8Array, bit: number, { bits, value }: { bits: number; value: number }): void {
+  for (let index = 0; index < bits; index++) {
+    const [at, mask] = [(bit + index) >>> 3, 1 << ((bit + index) & 7)];
+    if (at >= payload.length) return;
+    payload[at] = Math.floor(value / 2 ** index) % 2 === 1 ? payload[at]! | mask : payload[at]! & ~mask;
+  }
+}
+
+/** Random bytes that are a payload of this layout: now and then too short, too long, or full of ones. */
+export function randomPayload(random: Random, { fixedBits, matches }: Definition): Uint8Array<ArrayBuffer> {
+  const whole = Math.ceil(fixedBits / 8);
+  const length = random.chance(0.6) ? whole : random.int(whole + 40);
+  const payload = random.bytes(length);
+  if (random.chance(0.2)) payload.fill(0xff, random.int(length + 1));
+  for (const { bit, field } of matches) put(payload, bit, { bits: field.bits ?? 0, value: field.match ?? 0 });
+  return payload;
 }

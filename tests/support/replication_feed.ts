@@ -20,7 +20,7 @@ const SINGLE_PGNS = [127250, 127245, 130306, 128259, 127488];
 const FAST_PGN = 129029;
 const FAST_BYTES = 43;
 /** One message in so many is a fast packet. */
-const FAST_EVERY = 16;
+export const FAST_EVERY = 16;
 const SOURCES = [10, 11, 12, 13];
 /**
  * Fast packets come from so many devices, one after the other: two of one device with the same counter lie so far apart that

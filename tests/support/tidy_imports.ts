@@ -7,8 +7,21 @@ export interface FileFinding extends Finding {
 }
 
 const UP_TO_CLOUD = [
-  ...["base", "frame", "pgn", "can", "broker", "journal", "filter", "stream", "feed", "transmit", "pki", "replication"],
-  "cloud",
+  ...[
+    "base",
+    "frame",
+    "pgn",
+    "quantities",
+    "can",
+    "broker",
+    "journal",
+    "filter",
+    "series",
+    "stream",
+    "feed",
+    "transmit",
+  ],
+  ...["pki", "replication", "cloud"],
 ];
 const PARTS = [...UP_TO_CLOUD, "recordings", "http", "listen", "integrations"];
 
@@ -16,30 +29,36 @@ const PARTS = [...UP_TO_CLOUD, "recordings", "http", "listen", "integrations"];
 export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   base: [],
   units: [],
+  quantities: [],
   frame: ["base"],
   pgn: ["base", "units", "frame"],
   filter: ["base", "frame"],
+  where: ["units", "frame", "filter"],
   can: ["base", "frame", "pgn"],
   broker: ["base", "frame", "pgn"],
   journal: ["base", "frame"],
-  stream: ["base", "frame", "pgn", "filter", "broker", "journal"],
+  stream: ["base", "frame", "pgn", "filter", "quantities", "broker", "journal"],
+  signalk: ["base", "frame", "pgn", "quantities"],
+  series: ["base", "units", "frame", "pgn", "broker", "journal"],
   feed: ["base", "frame", "pgn", "filter", "broker", "journal", "stream"],
   transmit: ["base", "frame", "pgn", "can", "broker"],
   recordings: ["base", "frame", "pgn", "filter", "can", "broker", "journal", "stream"],
   pki: ["base"],
   replication: ["base", "frame", "journal", "stream", "pki"],
   cloud: ["base", "frame", "broker", "journal", "stream", "feed", "pki", "replication"],
-  http: UP_TO_CLOUD,
+  http: [...UP_TO_CLOUD, "signalk"],
   listen: ["base", "pki", "stream", "replication", "http"],
-  integrations: ["base", "frame", "pgn", "filter", "broker", "stream"],
+  integrations: ["base", "frame", "pgn", "quantities", "can", "broker", "filter", "stream", "transmit"],
   client: ["base", "frame", "filter"],
-  web: ["client", "base", "frame", "filter"],
   simulator: ["base", "frame", "pgn", "can", "transmit"],
   boat: PARTS,
   cloud_server: [...PARTS, "boat"],
   simulation: [...PARTS, "simulator", "boat"],
   api: [...PARTS, "boat", "cloud_server", "simulation"],
 };
+
+/** What the page may import of the package: nothing that needs Deno or the PGN definitions. */
+const FOR_WEB = ["client", "frame", "quantities", "units", "where"];
 
 /** Path of a relative import from the root of the repository; undefined for packages. */
 export function resolveImport(from: string, specifier: string): string | undefined {
@@ -65,11 +84,15 @@ export function* forbiddenImports(sources: readonly Source[]): Iterable<FileFind
 
 function whyNotPackage(from: string, specifier: string): string | undefined {
   const ours = specifier.startsWith("@vessel/");
+  if (ours && from.startsWith("web/")) {
+    return FOR_WEB.includes(specifier.replace("@vessel/gateway/", "")) ? undefined : "not for browsers";
+  }
   return ours && from.startsWith("src/") ? "src does not import itself by its name" : undefined;
 }
 
 function whyNotFile(from: string, target: string): string | undefined {
   if (from.startsWith("cli/")) return target.startsWith("cli/") ? undefined : "cli imports the root by its exports";
+  if (from.startsWith("web/")) return target.startsWith("web/") ? undefined : "web imports the root by its exports";
   if (from === "mod.ts") {
     return isFace(target) || target.startsWith("src/api/") ? undefined : "mod.ts imports mod.ts of folders";
   }
@@ -116,8 +139,9 @@ export function* importCycles(sources: readonly Source[]): Iterable<FileFinding>
 /** Third-party packages that more than one folder imports. Tests and scripts may use what they like. */
 export function* sharedPackages(sources: readonly Source[]): Iterable<FileFinding> {
   const folders = new Map<string, Map<string, FileFinding>>();
-  for (const source of sources.filter(({ path }) => /^(?:src|cli)\/|^mod\.ts$/.test(path))) {
-    const folder = folderOf(source.path) ?? source.path.replace(/\/[^/]*$/, "");
+  for (const source of sources.filter(({ path }) => /^(?:src|cli|web)\/|^mod\.ts$/.test(path))) {
+    const isWeb = source.path.startsWith("web/");
+    const folder = isWeb ? "web" : folderOf(source.path) ?? source.path.replace(/\/[^/]*$/, "");
     for (const { specifier, at } of importsOf(source)) {
       if (/^(?:\.|node:|@vessel\/)/.test(specifier)) continue;
       const name = /^(?:npm:)?((?:@[^/]+\/)?[^/@]+)/.exec(specifier)?.[1] ?? specifier;

@@ -192,10 +192,17 @@ export const RULES: readonly Rule[] = [
     where: anywhere,
     find: function* ({ path }) {
       const name = path.split("/").at(-1) ?? "";
-      if (!/^[a-z0-9]+(?:_[a-z0-9]+)*(?:\.gen)?\.ts$/.test(name)) yield { line: 1, what: name };
+      if (!/^[a-z0-9]+(?:_[a-z0-9]+)*(?:\.gen)?\.tsx?$/.test(name)) yield { line: 1, what: name };
     },
     bad: [["src/a/fooBar.ts", ""], ["src/a/foo-bar.ts", ""]],
     good: [["src/a/foo_bar2.ts", ""], ["src/a/c.gen.ts", ""]],
+  },
+  {
+    claim: "the page makes no markup from text",
+    where: (path) => path.startsWith("web/"),
+    find: inCode(/\b(?:dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|document\.write)\b/g),
+    bad: [["web/a.tsx", "a.innerHTML = b;"], ["web/a.tsx", "<p dangerouslySetInnerHTML={b} />"]],
+    good: [["web/a.tsx", "a.textContent = b;"]],
   },
   {
     claim: "no test is switched off or alone",

@@ -92,11 +92,12 @@ type FixedOptions = Omit<CloudOptions, keyof CloudLimits | "log" | "clock" | "si
 export function fixedOptions(settings: CloudSettings): FixedOptions {
   return {
     ...serverOptionsOf(settings),
-    ...definedOnly<Omit<FixedOptions, keyof ServerOptions>>({
+    ...definedOnly<Omit<FixedOptions, Exclude<keyof ServerOptions, "seriesPgns">>>({
       dataDirectory: settings.dataDir,
       ports: portsOf(settings),
       ringFrames: settings.ringFrames,
       maxValues: settings.maxValues,
+      seriesPgns: settings.seriesPgns.map(Number),
       journal: { ...journalOf(settings), archiveStartTimeoutMs: settings.archiveStartTimeoutMs },
     }),
   };

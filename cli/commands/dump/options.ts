@@ -11,13 +11,7 @@ import {
 import { programOptions } from "../../settings/common_options.ts";
 import { flagGroup, optional } from "../../settings/option_types.ts";
 import { type Check, refuse, type SettingsOf, warn } from "../../settings/options.ts";
-import { doubtWhere, parseWhere, type Where } from "../../where/mod.ts";
-
-/** An expression as written and as compiled. */
-export interface WhereChoice {
-  source: string;
-  where: Where;
-}
+import { doubtWhere, readWhere, type WhereChoice } from "./where.ts";
 
 const server = flagGroup("Server");
 const output = flagGroup("Output");
@@ -141,7 +135,7 @@ export type DumpSettings = SettingsOf<typeof dumpOptions>;
 
 /** Checks of the shown frames. */
 export const viewChecks: readonly Check<SettingsOf<typeof viewOptions>>[] = [
-  warn(["where"], ({ where }) => where && doubtWhere(where.source)),
+  warn(["where"], ({ where }) => where && doubtWhere(where)),
 ];
 
 /** Rules over several settings. */
@@ -156,7 +150,3 @@ export const dumpChecks: readonly Check<DumpSettings>[] = [
       "Cannot use a client id without -buffer-timeout: it is the id of a session",
   ),
 ];
-
-function readWhere(source: string): WhereChoice {
-  return { source, where: parseWhere(source) };
-}

@@ -1,6 +1,6 @@
 import type { UnitSystem } from "@vessel/gateway/units";
 import type { Output } from "../../program/terminal.ts";
-import type { DeviceAt, Where } from "../../where/mod.ts";
+import type { DeviceAt, Where } from "@vessel/gateway/where";
 import { type Change, ChangeTracker, type Silence } from "./changes.ts";
 import { KnownDevices } from "./devices.ts";
 import type { DumpFrame } from "./frame.ts";

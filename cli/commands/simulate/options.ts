@@ -82,6 +82,8 @@ export const simulateOptions = {
   maxBodyBytes: sessionOptions.maxBodyBytes,
   bodyTimeoutMs: sessionOptions.bodyTimeoutMs,
   maxHistory: journalOptions.maxHistory,
+  maxSeriesPoints: journalOptions.maxSeriesPoints,
+  maxSeriesScan: journalOptions.maxSeriesScan,
   maxHistoryRequests: sessionOptions.maxHistoryRequests,
   maxSessions: sessionOptions.maxSessions,
   maxSessionsPerOwner: sessionOptions.maxSessionsPerOwner,

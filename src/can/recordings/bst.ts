@@ -5,7 +5,7 @@ import { passed, type Reading, type RecordingContext, whyNotHeader } from "./rec
 /** Message received by the gateway: one length byte, priority, PGN, destination, source, time, length, payload. */
 const RECEIVED = 0x93;
 /** Message that a program sent through the gateway; it has no source. */
-const TO_SEND = 0x94;
+export const TO_SEND = 0x94;
 /** CAN frame: one length byte, time, identifier, data. */
 const CAN_FRAME = 0x95;
 /** Message in the newer form, with two length bytes for the whole message. */

@@ -5,19 +5,24 @@ const [STX, ETX, DLE] = [0x02, 0x03, 0x10];
 /** Longest message: 1785 bytes with header. Longer ones are dropped. */
 export const MAX_BST_BYTES = 2048;
 
+/** Reads a framed message without its checksum. */
+export interface BstMessages {
+  read(bytes: Uint8Array): Reading;
+}
+
 /**
  * Reads the serial line of Actisense's gateways: `DLE STX`, a message, a checksum that makes the sum zero, `DLE ETX`; a DLE
  * in the data is doubled.
  */
 export class BstLine {
-  readonly #messages: BstReader;
+  readonly #messages: BstMessages;
   readonly #message = new Collected();
   readonly #stray = new Collected();
   #isAfterDle = false;
   #readings: Reading[] = [];
 
   /** @param messages reads the framed messages */
-  constructor(messages: BstReader) {
+  constructor(messages: BstMessages) {
     this.#messages = messages;
   }
 
@@ -99,8 +104,9 @@ export class BstLine {
 export class ActisenseReader implements RecordingReader {
   readonly #line: BstLine;
 
-  constructor(context: RecordingContext) {
-    this.#line = new BstLine(new BstReader(context, new GatewayClock(context)));
+  /** @param messages reads the framed messages; default {@linkcode BstReader} */
+  constructor(context: RecordingContext, messages: BstMessages = new BstReader(context, new GatewayClock(context))) {
+    this.#line = new BstLine(messages);
   }
 
   push(chunk: Uint8Array): Iterable<Reading> {

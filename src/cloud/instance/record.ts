@@ -275,7 +275,7 @@ export class InstanceRecord {
 
   /** The state for people and metrics. While the boat streams, frames that are on their way are no holes. */
   summary({ connected }: { connected: boolean }) {
-    const { cursor, ack, lost } = this.#received;
+    const { cursor, ack, lost, durableCount } = this.#received;
     const top = Math.max(this.headSeq, this.receivedThrough);
     return {
       /** True while the boat streams live frames. */
@@ -295,6 +295,10 @@ export class InstanceRecord {
       holes: connected ? this.holes : this.#received.holes(top + 1),
       /** Ranges that the boat can no longer send. */
       lost,
+      /** Numbers up to `boatHeadSeq` that the boat never assigned. */
+      voidCount: this.#voidsBetween(0, top),
+      /** Received frames that are synced to disk. */
+      durableCount,
       /** Those holes that were on disk before. */
       vanished: this.vanished,
       /** Time of the last complete check of all files, milliseconds since 1970; undefined: none since the start. */

@@ -111,6 +111,11 @@ export class Received {
     return this.#received.count;
   }
 
+  /** Count of received frames that are synced to disk. */
+  get durableCount(): number {
+    return this.#durable.count;
+  }
+
   /** Ranges declared as lost, without frames received later. */
   get lost(): LostRange[] {
     return this.#lost.flatMap(({ start, end, reason }) =>

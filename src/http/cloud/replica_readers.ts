@@ -3,6 +3,8 @@ import type { Instance, Replica } from "../../cloud/mod.ts";
 import { HistoryTurns } from "../history/turns.ts";
 import type { ReadApi } from "../read_routes.ts";
 import { overloaded } from "../reply.ts";
+import { RollupTurns, SeriesRollup } from "../../series/mod.ts";
+import type { SeriesLimits } from "../series/series.ts";
 import {
   OpenStreams,
   type SessionFigures,
@@ -10,6 +12,8 @@ import {
   type StreamCounter,
   StreamMemory,
 } from "../../stream/mod.ts";
+import { SignalK } from "../signalk/signalk.ts";
+import { vesselOf } from "../signalk/vessel.ts";
 import type { SessionApi } from "../sessions/routes.ts";
 
 /** Dependencies of the endpoints of one boat. */
@@ -21,7 +25,14 @@ export interface ReaderOptions {
   stall: StallDetector;
   log: Logger;
   /** Limits that may change while running; `maxStreams` is for all instances together. */
-  limits: () => { maxStreams: number; streamBufferBytes: number; maxHistory?: number; maxHistoryRequests?: number };
+  limits: () => SeriesLimits & {
+    maxStreams: number;
+    streamBufferBytes: number;
+    maxHistory?: number;
+    maxHistoryRequests?: number;
+  };
+  /** PGNs whose series are kept in sidecars of a boat's journal once a client has asked for series; default none. */
+  seriesPgns?: readonly number[];
   /** Memory budget of the streams of all instances; default a new one. */
   memory?: StreamMemory;
 }
@@ -34,6 +45,9 @@ export class ReplicaReaders {
   readonly memory: StreamMemory;
   /** Shared by all instances. */
   readonly #histories: HistoryTurns;
+  /** By boat: the sidecars of its journal, or those of a stopped replica until they have ended. */
+  readonly #rollups = new Map<string, { rollup: SeriesRollup; ended: Promise<void> | undefined }>();
+  readonly #rollupTurns = new RollupTurns();
   readonly #apis = new Map<Replica, ReplicaApi>();
   #droppedBefore = 0;
   /** Sums of the replicas that have stopped. */
@@ -82,7 +96,7 @@ export class ReplicaReaders {
     const replica = await this.#start(instance);
     const release = replica.hold();
     try {
-      return releaseWhenSent(await answer(this.#apiOf(replica)), release);
+      return releaseWhenSent(await answer(this.#apiOf(replica, instance.id)), release);
     } catch (error) {
       release();
       throw error;
@@ -103,19 +117,50 @@ export class ReplicaReaders {
     }
   }
 
-  #apiOf(replica: Replica): ReplicaApi {
+  /** The sidecars of a boat's journal, built from the first request on: most boats are never asked for series. */
+  #rollupOf({ index, broker: { buses, decoder } }: Replica, id: string): SeriesRollup | undefined {
+    const { seriesPgns: pgns = [], log } = this.#options;
+    if (pgns.length === 0) return undefined;
+    const known = this.#rollups.get(id);
+    if (known && known.ended === undefined) return known.rollup;
+    const [after, turns] = [known?.ended, this.#rollupTurns];
+    const rollup = new SeriesRollup({ index, pgns, buses, decoder, log, after, turns });
+    this.#rollups.set(id, { rollup, ended: undefined });
+    return rollup;
+  }
+
+  #endRollup(id: string): void {
+    const known = this.#rollups.get(id);
+    if (known === undefined || known.ended) return;
+    known.ended = known.rollup.stop().finally(() => {
+      if (this.#rollups.get(id) === known) this.#rollups.delete(id);
+    });
+  }
+
+  /** Ends what is still being written. */
+  async stop(): Promise<void> {
+    for (const id of [...this.#rollups.keys()]) this.#endRollup(id);
+    await Promise.all(this.#rollups.values().map(({ ended }) => ended));
+  }
+
+  #apiOf(replica: Replica, id: string): ReplicaApi {
     const known = this.#apis.get(replica);
     if (known) return known;
-    const { clock, stall, limits } = this.#options;
+    const { clock, stall, limits, log } = this.#options;
     const [memory, histories] = [this.memory, this.#histories];
     const { feed, broker, sessions, index } = replica;
     const hub = feed.openHub({ stall, streams: this.#streamsOf(replica), memory });
     const journal = { index };
-    const api = { broker, sessions, journal, hub, clock, limits, histories, maxLimit: () => limits().maxHistory };
+    const limited = { limits, histories, maxLimit: () => limits().maxHistory, seriesLimits: limits };
+    const rollup = () => this.#rollupOf(replica, id);
+    const signalk = new SignalK({ broker, hub, clock, log, name: id, vessel: vesselOf({ name: id }, id) });
+    const api = { broker, sessions, journal, rollup, hub, clock, signalk, ...limited };
     this.#apis.set(replica, api);
     replica.onStop(() => {
+      signalk.stop();
       hub.stop();
       this.#apis.delete(replica);
+      this.#endRollup(id);
       const { replaced, refused: { owner, total } } = sessions.figures;
       this.#sessionsBefore.replaced += replaced;
       this.#sessionsBefore.refused.owner += owner;

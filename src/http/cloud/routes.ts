@@ -14,13 +14,15 @@ import {
   instanceStatusSchema,
   replicationEventsSchema,
 } from "./schemas.ts";
-import type { HomePage } from "../home/home_page.ts";
-import { homeRoute, SERVER_SECTION } from "../home/home_route.ts";
+import { type Home, homeRoute, SERVER_LINKS } from "../page/home_route.ts";
 import { boundedList, noQuery } from "../params.ts";
+import { proofSchema } from "../proof.ts";
+import { proofInCloud } from "./proof.ts";
 import { readRows } from "../read_routes.ts";
 import type { ReplicaApi, ReplicaReaders } from "./replica_readers.ts";
 import { ApiError, json, jsonList, slices } from "../reply.ts";
 import { type About, type Route, route, type RouteTable, routeWithParts } from "../routes.ts";
+import { signalkOpenRoutes } from "../signalk/routes.ts";
 import { PROBLEM } from "../schemas.ts";
 import { pgnRoutes, stateRoutes } from "../server_routes.ts";
 import { sessionRows } from "../sessions/routes.ts";
@@ -37,8 +39,6 @@ export interface CloudApi {
 }
 
 const DEFAULT_EVENTS = 100;
-/** Maximum boats on the home page; `/instances` lists all. */
-const MAX_LISTED_BOATS = 50;
 
 const idPart = z.object({
   id: z.string().clone().register(apiText, {
@@ -68,7 +68,7 @@ const replicaRows: RouteTable<ReplicaApi> = [...readRows, ...sessionRows];
 export function cloudRoutes(api: CloudApi): RouteTable {
   const { metrics } = api;
   return [
-    homeRoute((about) => cloudPage(api, about)),
+    homeRoute(() => cloudHome(api)),
     route({
       path: "/instances",
       summary: "All boats and their replication progress",
@@ -93,6 +93,18 @@ export function cloudRoutes(api: CloudApi): RouteTable {
       },
     }),
     routeWithParts({
+      path: "/instances/{id}/proof",
+      summary: "Frames that the boat has numbered, that are in the cloud, and that are missing, with the reasons",
+      query: noQuery,
+      parts: idPart,
+      replies: { 200: ["application/json", proofSchema], 404: PROBLEM },
+      answer: async (_request, _query, { id }, about) => {
+        const instance = find(api, id, about);
+        await instance.recovered();
+        return json(proofInCloud(instance.summary()));
+      },
+    }),
+    routeWithParts({
       path: "/instances/{id}/replication/events",
       summary: "Replication events of a boat, newest first",
       query: eventsQuery,
@@ -105,6 +117,7 @@ export function cloudRoutes(api: CloudApi): RouteTable {
         );
       },
     }),
+    ...signalkOpenRoutes({ prefix: "/instances/{id}", parts: idPart }),
     ...replicaRows.map((row) => ofInstance(row, api)),
     ...pgnRoutes(),
     ...stateRoutes({
@@ -140,25 +153,13 @@ function ofInstance({ handle, ...row }: Route<ReplicaApi>, api: CloudApi): Route
   };
 }
 
-function cloudPage(api: CloudApi, { caller }: About): HomePage {
-  const { status, components } = api.health();
-  const visible = visibleInstances(api, caller).map((instance) => instance.summary());
-  const connected = visible.filter((each) => each.connected).length;
-  const links = visible.slice(0, MAX_LISTED_BOATS).flatMap(({ id, connected }) => [
-    { text: id, path: `/instances/${id}/status`, about: connected ? "connected" : "not connected" },
-    { text: `${id}: devices`, path: `/instances/${id}/devices`, about: "devices on its buses" },
-    { text: `${id}: values`, path: `/instances/${id}/values/decoded`, about: "newest message of each kind, decoded" },
-  ]);
-  const all = { text: "instances", path: "/instances", about: "all boats and their replication progress" };
-  const facts = [`${visible.length} ${visible.length === 1 ? "boat" : "boats"}`, `${connected} connected`];
-  const [first] = visible;
+function cloudHome(api: CloudApi): Home {
   return {
+    kind: "cloud",
     ...api.server,
-    status,
-    components,
-    facts,
-    boatPath: first && `/instances/${first.id}`,
-    sections: [{ title: "Boats", links: [all, ...links] }, SERVER_SECTION],
+    status: api.health().status,
+    may_send: false,
+    links: { instances: "/instances", ...SERVER_LINKS },
   };
 }
 

@@ -2,6 +2,7 @@ import { apiText, described, named } from "../api_text.ts";
 import { z } from "zod";
 import type { InstanceSummary } from "../../cloud/mod.ts";
 import { formatTimeUs } from "../../frame/mod.ts";
+import { framesInCloud } from "./proof.ts";
 import { componentsSchema, statusSchema } from "../schemas.ts";
 
 const count = z.int().min(0);
@@ -16,6 +17,10 @@ const summaryShape = {
   holes: described(z.array(z.object(range)), "Ranges of frames that are still missing"),
   lag_seqs: described(count, "Frames that the cursor is behind the boat"),
   last_seen: described(time.nullable(), "Time of the last message from the boat"),
+  frames: described(
+    z.object({ seen: count, in_cloud: count, on_the_way: count, missing: count }),
+    "Counts of /instances/{id}/proof; missing: with those of earlier epochs",
+  ),
 };
 
 /** A boat in the list of all. */
@@ -83,6 +88,7 @@ export function describeInstance(summary: InstanceSummary): z.output<typeof inst
     holes,
     lag_seqs: lagSeqs,
     last_seen: lastSeenMs === undefined ? null : formatTimeUs(lastSeenMs * 1000),
+    frames: framesInCloud(summary),
   };
 }
 

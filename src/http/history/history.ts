@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Clock } from "../../base/mod.ts";
 import type { Broker } from "../../broker/mod.ts";
 import type { StoredFrame } from "../../frame/mod.ts";
+import { bodyOf } from "./body.ts";
 import { COUNT_HEADER, measurePage, pageHeaders } from "./pages.ts";
 import { DEFAULT_MAX_HISTORY, type HistoryQuery, historyQuery, type HistoryRange, rangeOf } from "./query.ts";
 import { type HistoryIndex, type HistoryScan, scanHistory, WantedFrames } from "./scan.ts";
@@ -82,53 +83,6 @@ export async function openHistory(
     release();
     throw error;
   }
-}
-
-/** The pieces as a body. Fails when the client reads nothing for `idleMs`, because other requests wait. */
-function bodyOf(
-  pieces: AsyncGenerator<Uint8Array<ArrayBuffer>, void>,
-  { release, idleMs }: { release: () => void; idleMs: number },
-): ReadableStream<Uint8Array> {
-  let idle: ReturnType<typeof setTimeout> | undefined;
-  let isOver = false;
-  const over = () => {
-    isOver = true;
-    clearTimeout(idle);
-    release();
-  };
-  const wait = (controller: ReadableStreamDefaultController<Uint8Array>) => {
-    idle = setTimeout(() => {
-      over();
-      controller.error(new Error(`The client read nothing for ${idleMs / 1000} s`));
-      void pieces.return();
-    }, idleMs);
-  };
-  return new ReadableStream<Uint8Array>({
-    start: wait,
-    async pull(controller) {
-      clearTimeout(idle);
-      try {
-        for (;;) {
-          const { value, done } = await pieces.next();
-          if (isOver) return;
-          if (done) {
-            over();
-            return controller.close();
-          }
-          if (value.length === 0) continue;
-          controller.enqueue(value);
-          return wait(controller);
-        }
-      } catch (error) {
-        over();
-        throw error;
-      }
-    },
-    async cancel() {
-      over();
-      await pieces.return();
-    },
-  }, { highWaterMark: 0 });
 }
 
 /** The buffered pieces, then the rest. */

@@ -39,8 +39,8 @@ const intervalText = parsed((text) => {
   return us > 0 && Number.isSafeInteger(us) ? us : undefined;
 }, "a duration above zero");
 
-/** Parameters of the history. If a single-valued parameter is repeated, the last value counts. */
-export const historyQuery = filterQuery.extend({
+/** The time range of a request. */
+export const timeRangeQuery = {
   from: z.array(z.unknown(), "is required: an RFC 3339 time").pipe(timeText)
     .transform((times) => times.at(-1) ?? 0)
     .clone().register(apiText, { type: "string", format: "date-time", description: "Earliest time, inclusive" }),
@@ -50,6 +50,11 @@ export const historyQuery = filterQuery.extend({
       format: "date-time",
       description: "Latest time, inclusive; default now",
     }),
+};
+
+/** Parameters of the history. If a single-valued parameter is repeated, the last value counts. */
+export const historyQuery = filterQuery.extend({
+  ...timeRangeQuery,
   src: repeated(uint(255), "Source address; repeatable"),
   // The maximum is a setting that may change at runtime: see rangeOf.
   limit: boundedList(z.string()).optional().transform(last).clone().register(apiText, {
@@ -91,14 +96,26 @@ export function rangeOf(
   { from, to, limit: text, after }: HistoryQuery,
   { nowUs, maxLimit }: { nowUs: number; maxLimit: number },
 ): HistoryRange {
-  if (to !== undefined && to < from) throw badParameter("to", `is before "from"`);
+  const range = timeRangeOf({ from, to }, nowUs);
   const limit = text === undefined ? Math.min(DEFAULT_LIMIT, maxLimit) : /^\d{1,10}$/.test(text) ? Number(text) : NaN;
   if (!(limit >= 1 && limit <= maxLimit)) {
     throw badParameter("limit", `expected a whole number from 1 to ${maxLimit}, got "${text}"`);
   }
+  return { ...range, limit, after };
+}
+
+/**
+ * The time range of a request, in microseconds since 1970, inclusive.
+ *
+ * @throws {ApiError} 400: `to` is before `from`
+ */
+export function timeRangeOf(
+  { from, to }: { from: number; to: number | undefined },
+  nowUs: number,
+): { fromUs: number; toUs: number } {
+  if (to !== undefined && to < from) throw badParameter("to", `is before "from"`);
   // Frames show their time in whole milliseconds: a search for the shown time must find them.
-  const toUs = Math.floor((to ?? nowUs) / 1000) * 1000 + 999;
-  return { fromUs: from, toUs, limit, after };
+  return { fromUs: from, toUs: Math.floor((to ?? nowUs) / 1000) * 1000 + 999 };
 }
 
 /** A position in the order of a history: after one frame and before the next. */

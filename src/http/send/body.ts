@@ -4,7 +4,7 @@ import { parseDuration } from "../../base/mod.ts";
 import { BROADCAST_ADDRESS, isAddressed, MAX_MESSAGE_BYTES, MAX_PGN, NULL_ADDRESS } from "../../frame/mod.ts";
 import type { Query, WantedMessage } from "../../transmit/mod.ts";
 import { encode, EncodeError, type Fields, isFastPacket, PGN } from "../../pgn/mod.ts";
-import { boundedList } from "../params.ts";
+import { boundedList, HEX } from "../params.ts";
 import { ApiError } from "../reply.ts";
 
 const DEFAULT_PRIORITY = 6;
@@ -13,7 +13,6 @@ export const MAX_MESSAGES = 64;
 const DEFAULT_QUERY_MS = 2000;
 /** Refused: they carry parts of other messages and would bypass the send policy. */
 const TRANSPORT_PGNS: readonly number[] = [PGN.transportControl, PGN.transportData];
-const HEX = /^(?:[0-9a-fA-F]{2})*$/;
 
 const pgnNumber = z.int().min(0).max(MAX_PGN)
   .refine(

@@ -3,6 +3,8 @@ import type { Journal } from "../../journal/mod.ts";
 import type { BusCounters } from "../../can/mod.ts";
 import type { DeviceRequests, SendCounters, TransmitStatus } from "../../transmit/mod.ts";
 import type { BoatLink, ReplicationStatus } from "../../replication/mod.ts";
+import type { SeriesRollup } from "../../series/mod.ts";
+import type { SignalK } from "../signalk/signalk.ts";
 import type { Sessions, StreamHub } from "../../stream/mod.ts";
 import type { MonitoredBus } from "./health.ts";
 import { byLabel, counter, type Figure, figureTexts, gauge, type Reading } from "./figure.ts";
@@ -20,10 +22,14 @@ export interface MetricSources extends ServerSources {
   sessions?: Pick<Sessions, "size" | "streaming" | "largestLag" | "figures"> | undefined;
   /** Undefined: nothing is recorded. */
   journal?: JournalFigures | undefined;
+  /** Undefined: the journal has no sidecars. */
+  rollup?: Pick<SeriesRollup, "failures"> | undefined;
   /** Undefined: the server cannot send. */
   transmit?: TransmitFigures | undefined;
   /** Undefined: no integrations. */
   integrations?: IntegrationFigures | undefined;
+  /** Undefined: Signal K is off. */
+  signalk?: Pick<SignalK, "running"> | undefined;
   /** Undefined: nothing is replicated. */
   replication?: Pick<BoatLink, "status" | "lostFrames" | "lastAckUs"> | undefined;
   /** Identity requests since the start; undefined: discovery is off. */
@@ -38,10 +44,23 @@ export interface TransmitFigures {
   requests?: Pick<DeviceRequests, "counters" | "pending"> | undefined;
 }
 
-/** Sources of the metrics of MQTT and alerts. */
+/** Sources of the metrics of MQTT, NMEA 0183, the gateway server and alerts. */
 export interface IntegrationFigures {
   mqtt?: { counters: { published: number; dropped: number; connects: number }; waiting: number } | undefined;
+  nmea0183?:
+    | { counters: { sent: number; dropped: number; refused: number; ignored: number }; clients: number }
+    | undefined;
+  gateway?: { counters: GatewayFigures; clients: number } | undefined;
   alerts: { figures: { sent: number; failed: number; dropped: number; waiting: number } };
+}
+
+/** Totals of the gateway server. */
+interface GatewayFigures {
+  sent: number;
+  dropped: number;
+  refused: number;
+  unsplit: number;
+  written: Record<"accepted" | "refused" | "answered" | "unanswered" | "unreadable", number>;
 }
 
 const BUS_STATES = ["error-active", "error-warning", "error-passive", "bus-off", "down", "missing", "closed"];
@@ -51,15 +70,18 @@ export class Metrics {
   readonly #figures: Figure[];
 
   constructor(sources: MetricSources) {
-    const { journal, transmit, integrations, replication } = sources;
+    const { journal, rollup, transmit, integrations, replication } = sources;
     this.#figures = [
       ...serverFigures(sources),
       ...busFigures(sources),
       ...brokerFigures(sources),
+      ...sourceFigures(sources),
       ...clientFigures(sources),
       ...(journal ? journalFigures(journal) : []),
+      ...(rollup ? seriesFigures(rollup) : []),
       ...(transmit ? transmitFigures(transmit) : []),
       ...(integrations ? integrationFigures(integrations) : []),
+      ...(sources.signalk ? signalkFigures(sources.signalk) : []),
       ...(replication ? replicationFigures(replication) : []),
     ];
   }
@@ -68,6 +90,16 @@ export class Metrics {
   text(): string {
     return [...figureTexts(this.#figures)].join("");
   }
+}
+
+function seriesFigures(rollup: Pick<SeriesRollup, "failures">): Figure[] {
+  return [
+    counter(
+      "vbg_series_sidecar_failures_total",
+      "Failed attempts to build, write or read a sidecar of the journal, from which /series answers",
+      () => rollup.failures,
+    ),
+  ];
 }
 
 function journalFigures(journal: JournalFigures): Figure[] {
@@ -173,6 +205,12 @@ function brokerFigures({ broker }: MetricSources): Figure[] {
   ];
 }
 
+/** Values of quantities; see `src/quantities`. */
+function sourceFigures({ hub }: MetricSources): Figure[] {
+  const help = "Values whose age and source are not followed because there are too many";
+  return [counter("vbg_source_values_refused_total", help, () => hub.sources.refused)];
+}
+
 function clientFigures({ broker, hub, sessions, identity }: MetricSources): Figure[] {
   const readers: ReaderSources = {
     count: (kind) => hub.count(kind),
@@ -238,7 +276,7 @@ function transmitFigures({ gate, queries, transmitter, requests }: TransmitFigur
   ];
 }
 
-function integrationFigures({ mqtt, alerts }: IntegrationFigures): Figure[] {
+function integrationFigures({ mqtt, nmea0183, gateway, alerts }: IntegrationFigures): Figure[] {
   return [
     counter("vbg_alerts_total", "Alert deliveries", () => {
       const { sent, failed, dropped } = alerts.figures;
@@ -253,6 +291,47 @@ function integrationFigures({ mqtt, alerts }: IntegrationFigures): Figure[] {
         gauge("vbg_mqtt_waiting", "Frames waiting for the MQTT broker", () => mqtt.waiting),
       ]
       : []),
+    ...(nmea0183
+      ? [
+        gauge("vbg_nmea0183_clients", "Connected clients of NMEA 0183", () => nmea0183.clients),
+        counter("vbg_nmea0183_sent_total", "Sentences sent, one for each receiver", () => nmea0183.counters.sent),
+        counter("vbg_nmea0183_dropped_total", "Sentences that a slow receiver did not get", () =>
+          nmea0183.counters.dropped),
+        counter("vbg_nmea0183_refused_total", "Connections refused at the limit", () =>
+          nmea0183.counters.refused),
+        counter("vbg_nmea0183_ignored_total", "Pieces of data received and ignored", () =>
+          nmea0183.counters.ignored),
+      ]
+      : []),
+    ...(gateway ? gatewayFigures(gateway) : []),
+  ];
+}
+
+function gatewayFigures(gateway: NonNullable<IntegrationFigures["gateway"]>): Figure[] {
+  const total = (name: string, help: string, read: (counters: GatewayFigures) => number) =>
+    counter(`vbg_gateway_${name}_total`, help, () => read(gateway.counters));
+  return [
+    gauge("vbg_gateway_clients", "Connected clients of the gateway server", () => gateway.clients),
+    total("sent", "Frames and messages sent, one for each receiver", ({ sent }) => sent),
+    total("dropped", "Frames and messages that a slow receiver did not get", ({ dropped }) => dropped),
+    total("refused", "Connections refused at the limit", ({ refused }) => refused),
+    total("unsplit", "Messages left out of formats of frames: no fast packet carries them", ({ unsplit }) => unsplit),
+    counter("vbg_gateway_written_total", "What clients wrote", () => byLabel("result", gateway.counters.written)),
+  ];
+}
+
+function signalkFigures(signalk: Pick<SignalK, "running">): Figure[] {
+  const total = (read: (server: NonNullable<SignalK["running"]>) => number) => () =>
+    signalk.running ? read(signalk.running) : 0;
+  return [
+    gauge("vbg_signalk_clients", "Connected clients of Signal K streams", total(({ clients }) => clients.all)),
+    counter("vbg_signalk_sent_total", "Values sent, one for each client", total(({ counters }) => counters.sent)),
+    counter(
+      "vbg_signalk_dropped_total",
+      "Values that slow clients did not get: they get the newest ones when they read again",
+      total(({ counters }) => counters.dropped),
+    ),
+    counter("vbg_signalk_refused_total", "Values not kept: too many", total(({ refusedValues }) => refusedValues)),
   ];
 }
 

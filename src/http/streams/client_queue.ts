@@ -1,17 +1,22 @@
 import type { SkippedFrames } from "../../broker/mod.ts";
 import type { DeviceEvent } from "../../frame/mod.ts";
 import { overloaded } from "../reply.ts";
-import type { Batch, StreamHub, StreamKind, StreamMemory } from "../../stream/mod.ts";
+import type { Batch, SourceEvent, StreamHub, StreamKind, StreamMemory } from "../../stream/mod.ts";
 
 /** An event of a stream other than a frame. */
-export type Notice = { type: "dropped"; data: SkippedFrames } | { type: "device"; data: DeviceEvent };
+export type Notice =
+  | { type: "dropped"; data: SkippedFrames }
+  | { type: "device"; data: DeviceEvent }
+  | { type: "source"; data: SourceEvent };
 
 /**
- * Notices for a slow client until it reads again. Bounded: one merged range per kind of drop and one event per device.
+ * Notices for a slow client until it reads again. Bounded: one merged range per kind of drop, one event per device, and one
+ * per quantity.
  */
 export class Backlog {
   readonly #dropped = new Map<string, SkippedFrames>();
   readonly #devices = new Map<string, DeviceEvent>();
+  readonly #sources = new Map<string, SourceEvent>();
 
   /** Adds a report of dropped frames. */
   dropped(dropped: SkippedFrames): void {
@@ -27,7 +32,7 @@ export class Backlog {
   }
 
   get isEmpty(): boolean {
-    return this.#dropped.size === 0 && this.#devices.size === 0;
+    return this.#dropped.size === 0 && this.#devices.size === 0 && this.#sources.size === 0;
   }
 
   /** Adds a device event, which replaces an older one of the same address. */
@@ -35,15 +40,23 @@ export class Backlog {
     this.#devices.set(`${event.device.bus ?? ""}/${event.device.src}`, event);
   }
 
-  /** Removes and returns all notices: drops by sequence number, then devices. */
+  /** Adds a switch of a quantity's source; two of one quantity become one. */
+  source(event: SourceEvent): void {
+    const before = this.#sources.get(event.quantity);
+    this.#sources.set(event.quantity, before ? { ...event, from: before.from } : event);
+  }
+
+  /** Removes and returns all notices: drops by sequence number, then devices, then sources. */
   take(): Notice[] {
     if (this.isEmpty) return [];
     const notices: Notice[] = [];
     const dropped = [...this.#dropped.values()].sort((a, b) => a.from_seq - b.from_seq);
     for (const data of dropped) notices.push({ type: "dropped", data });
     for (const data of this.#devices.values()) notices.push({ type: "device", data });
+    for (const data of this.#sources.values()) notices.push({ type: "source", data });
     this.#dropped.clear();
     this.#devices.clear();
+    this.#sources.clear();
     return notices;
   }
 }
@@ -129,6 +142,12 @@ export class ClientQueue {
     if (this.#hasCapacity) this.#appendNotices();
   }
 
+  /** Appends a switch of a quantity's source. */
+  source(event: SourceEvent): void {
+    this.#notices.source(event);
+    if (this.#hasCapacity) this.#appendNotices();
+  }
+
   /** Removes and returns the next portion: at most `maxFrames` frames, or one notice. */
   take(maxFrames: number): Portion | undefined {
     if (this.#entries.length === 0) this.#appendNotices();
@@ -178,7 +197,8 @@ export class ClientQueue {
 
   #addNotice(notice: Notice): void {
     if (notice.type === "dropped") this.#notices.dropped(notice.data);
-    else this.#notices.device(notice.data);
+    else if (notice.type === "device") this.#notices.device(notice.data);
+    else this.#notices.source(notice.data);
   }
 
   #appendNotices(): void {

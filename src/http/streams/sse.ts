@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/mod.ts";
 import type { SkippedFrames } from "../../broker/mod.ts";
 import type { DeviceEvent } from "../../frame/mod.ts";
-import { type Batch, Chunk, type StreamClient, type StreamMemory } from "../../stream/mod.ts";
+import { type Batch, Chunk, type SourceEvent, type StreamClient, type StreamMemory } from "../../stream/mod.ts";
 import { ClientQueue, type Portion } from "./client_queue.ts";
 import { type PushedBody, pushedResponse, type PushSink } from "./pushed_body.ts";
 
@@ -28,6 +28,8 @@ export interface EventStreamOptions {
   memory: StreamMemory;
   /** Send `event: device` too. */
   devices: boolean;
+  /** Send `event: source` too. */
+  sources: boolean;
   /** Called once when the stream has ended, by client or server. */
   ended: () => void;
 }
@@ -87,6 +89,12 @@ export class EventStream implements StreamClient, PushedBody {
   device(event: DeviceEvent): void {
     if (!this.#options.devices) return;
     this.#queue.device(event);
+    this.drain();
+  }
+
+  source(event: SourceEvent): void {
+    if (!this.#options.sources) return;
+    this.#queue.source(event);
     this.drain();
   }
 

@@ -11,11 +11,11 @@ export const MAX_INBOUND_BYTES: number = 64 * 1024;
 /** Protocol version (RFC 6455 §4.1). */
 const WEBSOCKET_VERSION = "13";
 /** Close code "message too big" (RFC 6455 §7.4.1). */
-const CLOSE_TOO_BIG = 1009;
+export const CLOSE_TOO_BIG = 1009;
 /** Close code "policy violation": the client sends messages and does not read the replies. */
-const CLOSE_POLICY = 1008;
+export const CLOSE_POLICY = 1008;
 /** Close code "going away": the server stops. */
-const CLOSE_GOING_AWAY = 1001;
+export const CLOSE_GOING_AWAY = 1001;
 /** Ping interval, seconds; a client that does not answer a ping is disconnected. */
 const PING_INTERVAL_S = 30;
 
@@ -64,10 +64,17 @@ export function checkUpgrade(headers: Headers): void {
   }
 }
 
+/** Upgrades a request. `closed` must be called when the WebSocket has closed. */
+export function acceptSocket(
+  request: Request,
+): { socket: WebSocket; response: Response; closed: (() => void) | undefined } {
+  const { closed, ...way } = upgradeOf(request) ?? {};
+  return { ...Deno.upgradeWebSocket(request, { idleTimeout: PING_INTERVAL_S, ...way }), closed };
+}
+
 /** Upgrades a request. Both sides then use envelopes `{type, data}`. */
 export function upgradeToStream(request: Request, options: WebSocketOptions): Response {
-  const { closed, ...way } = upgradeOf(request) ?? {};
-  const { socket, response } = Deno.upgradeWebSocket(request, { idleTimeout: PING_INTERVAL_S, ...way });
+  const { socket, response, closed } = acceptSocket(request);
   const client = new SocketStream(socket, options);
   socket.binaryType = "arraybuffer";
   socket.onopen = () => options.opened(client);
@@ -132,6 +139,9 @@ class SocketStream implements StreamClient {
     this.#queue.device(event);
     this.drain();
   }
+
+  /** A WebSocket has no events of sources. */
+  source(): void {}
 
   drain(): boolean {
     if (!this.#isOpen || this.#queue.isEmpty) return false;
@@ -223,7 +233,8 @@ function textOf(portion: Portion): string {
   return `{"type":"${portion.type}","data":${portion.text}}`;
 }
 
-function byteLength(data: unknown): number {
+/** Bytes of a message; Infinity for one that is too long, or of another kind. */
+export function byteLength(data: unknown): number {
   if (data instanceof ArrayBuffer) return data.byteLength;
   if (typeof data !== "string") return Infinity;
   return data.length > MAX_INBOUND_BYTES ? Infinity : new TextEncoder().encode(data).length;

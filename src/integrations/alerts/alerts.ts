@@ -9,6 +9,7 @@ import {
 } from "../../base/mod.ts";
 import type { RegistryEvent } from "../../broker/mod.ts";
 import { formatTimeUs } from "../../frame/mod.ts";
+import type { SourceEvent } from "../../stream/mod.ts";
 import { ALERT_FILE_VERSION, parseAlerts, type StoredAlerts } from "./file.ts";
 import { AlertQueue } from "./queue.ts";
 import { AlertSender } from "./sender.ts";
@@ -23,6 +24,9 @@ export const ALERT_DEFAULTS = {
   maxAgeMs: 24 * 3_600_000,
   retry: { firstMs: 1000, capMs: 5 * 60_000 },
 } as const;
+
+/** Newest alerts that are kept to be asked for. */
+export const MAX_RECENT = 100;
 
 /** Options of alerts; all are optional. */
 export interface AlertSettings extends Partial<AlertRules> {
@@ -84,6 +88,7 @@ export class Alerts {
   readonly #instanceId: string | undefined;
   readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #recent: Alert[] = [];
   #isStopped = false;
 
   private constructor(
@@ -135,6 +140,11 @@ export class Alerts {
     this.#watch.device(event, this.#clock.monoMs());
   }
 
+  /** Processes a switch of a quantity's source. */
+  source(event: SourceEvent): void {
+    this.#watch.source(event);
+  }
+
   /**
    * Evaluates buses and components and sends due alerts. Call it once a second.
    *
@@ -171,6 +181,11 @@ export class Alerts {
     return figures;
   }
 
+  /** Newest alerts since the start, newest first. */
+  get recent(): readonly Alert[] {
+    return this.#recent;
+  }
+
   /** Stops sending and stores the queue. Takes at most a second. */
   async stop(): Promise<void> {
     this.#isStopped = true;
@@ -191,6 +206,8 @@ export class Alerts {
     };
     if (severity === "info") this.#log.info("alert", { type, subject, summary });
     else this.#log.warn("alert", { type, subject, summary });
+    this.#recent.unshift(alert);
+    this.#recent.splice(MAX_RECENT);
     for (const sender of this.#senders) sender.push(alert);
     this.#changed();
   }

@@ -1,6 +1,7 @@
 import type { RegistryEvent } from "../../broker/mod.ts";
 import { formatName, formatTimeUs } from "../../frame/mod.ts";
 import { manufacturerName } from "../../pgn/mod.ts";
+import type { SourceEvent } from "../../stream/mod.ts";
 import { type Condition, OK, type ReportedSubject, Subjects } from "./subjects.ts";
 import type { AlertDraft, AlertRules, WatchedBus, WatchedComponents } from "./types.ts";
 
@@ -21,6 +22,9 @@ export const ALERTS_COMPONENT = "alerts";
 const REPLICATION = "replication";
 /** Its key while there is no connection. */
 const DISCONNECTED = "disconnected";
+
+/** A device as the source of a quantity. */
+type Device = NonNullable<SourceEvent["to"]>;
 
 type Silence =
   | { kind: "unknown" }
@@ -113,6 +117,12 @@ export class AlertWatch {
     const [oldest] = this.#absent.keys();
     if (oldest !== undefined && this.#absent.size >= MAX_ABSENT) this.#absent.delete(oldest);
     this.#absent.set(subject, { bus: device.bus, device: text, dueMs: nowMs + DEVICE_GRACE_MS });
+  }
+
+  /** Processes a switch of a quantity's source. That a quantity has no source at all is a matter of its bus or device. */
+  source({ quantity, from, to, reason }: SourceEvent): void {
+    if (!from || !to) return;
+    this.#subjects.set(`source:${quantity}`, sourceSwitched(quantity, { from, to, reason }));
   }
 
   /** Evaluates the state of the boat. Returns the alerts that are due. */
@@ -235,6 +245,21 @@ function deviceRemoved(bus: string, { label, details }: DeviceText): Condition {
 function deviceReturned(bus: string, { label, details }: DeviceText): Condition {
   const summary = `${label} is back on ${bus}`;
   return { key: OK, type: "device_returned", severity: "info", summary, details };
+}
+
+function sourceSwitched(
+  quantity: string,
+  { from, to, reason }: { from: Device; to: Device; reason: SourceEvent["reason"] },
+): Condition {
+  const [before, now] = [sourceText(from), sourceText(to)];
+  const summary = `${quantity} comes from ${now} now, no longer from ${before} (${reason})`;
+  const details = { quantity, from: before, to: now, reason };
+  return { key: now, type: "source_switched", severity: "warning", summary, details };
+}
+
+/** NAME, or the address where it is unknown. */
+function sourceText({ name, src, bus }: Device): string {
+  return name !== "" ? name : bus === undefined ? `address ${src}` : `address ${src} on ${bus}`;
 }
 
 function componentCondition(name: string, { status, message }: WatchedComponents[string]): Condition {

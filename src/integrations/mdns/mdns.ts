@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs, type BackoffOptions, errorText, type Logger } from "../../base/mod.ts";
 import { type FoundBoat, readService, type SeenService } from "./browse.ts";
 import { freeName, hostOf } from "./name.ts";
-import { BOAT_SERVICE, type Multicast, type MulticastOptions, openMulticast, PEER_SERVICE } from "./socket.ts";
+import { BOAT_SERVICE, type Multicast, type MulticastOptions, openMulticast } from "./socket.ts";
 
 /** State of the announcement. */
 export type MdnsState =
@@ -13,6 +13,14 @@ export type MdnsState =
   | { type: "waiting"; reason: string }
   /** Announced under this name. */
   | { type: "announced"; name: string };
+
+/** A service that is announced besides `_vbg._tcp`, under the same name and port. */
+export interface MdnsService {
+  /** Type without `_` and `._tcp`: `signalk-http`. */
+  type: string;
+  /** TXT record; default empty. */
+  txt?: Readonly<Record<string, string>>;
+}
 
 /** Options of the announcement. */
 export interface MdnsOptions {
@@ -26,8 +34,8 @@ export interface MdnsOptions {
   version: string;
   /** Instance id under which the boat is replicated. */
   instance?: string | undefined;
-  /** Also announces `_lplex._tcp`, for clients of lplex; default false. */
-  lplex?: boolean | undefined;
+  /** Further services; default none. */
+  services?: readonly MdnsService[];
   /** Receives names, failures and their end, once each. */
   log: Logger;
   /** Multicast port and interface; default port 5353 on all interfaces. */
@@ -174,7 +182,7 @@ export class MdnsAnnouncer {
   }
 
   #publish({ bonjour }: Multicast, name: string): void {
-    const { name: boat, listening, tls, version, instance, lplex = false } = this.#options;
+    const { name: boat, listening, tls, version, instance, services = [] } = this.#options;
     const service = {
       name,
       port: listening.port,
@@ -183,7 +191,7 @@ export class MdnsAnnouncer {
       probe: false,
       disableIPv6: !listening.hostname.includes(":"),
     };
-    if (lplex) bonjour.publish({ ...service, type: PEER_SERVICE });
+    for (const { type, txt = {} } of services) bonjour.publish({ ...service, type, txt: { ...txt } });
     bonjour.publish({
       ...service,
       type: BOAT_SERVICE,

@@ -61,3 +61,11 @@ export function nextFileName(
     if (!isTaken(name)) return name;
   }
 }
+
+/** Extension of sidecars: files beside journal files with series of their values. They can be rebuilt at any time. */
+export const SIDECAR_EXTENSION = ".lpr";
+
+/** Path, or name, of the sidecar of a journal file. */
+export function sidecarOf(path: string): string {
+  return path.slice(0, -JOURNAL_EXTENSION.length) + SIDECAR_EXTENSION;
+}

@@ -1,4 +1,12 @@
-import { type BlockRange, type BlockTable, startsWithin, type TableEnd } from "../index/block_table.ts";
+import { basename } from "node:path";
+import type { FileBlockLocation, JournalFileInfo } from "../index/journal_index_types.ts";
+import {
+  type BlockLocation,
+  type BlockRange,
+  type BlockTable,
+  startsWithin,
+  type TableEnd,
+} from "../index/block_table.ts";
 import type { FileHeader } from "./layout.ts";
 
 /** A file of the index. */
@@ -18,6 +26,33 @@ export interface FileEntry {
   /** True if the writer of this process writes the file: its last block is not torn. */
   isWritten: boolean;
   isDeleted: boolean;
+}
+
+/** Initial data of a file. */
+export interface KnownFile extends Pick<FileEntry, "header" | "bytes" | "isWritten"> {
+  first: { timeUs: number; seq: number };
+}
+
+/** The entry of a file. */
+export function newEntry(path: string, { first, ...known }: KnownFile): FileEntry {
+  const rest = { table: undefined, bounds: undefined, isDeleted: false };
+  return { path, name: basename(path), ...known, firstTimeUs: first.timeUs, firstSeq: first.seq, ...rest };
+}
+
+/** A file as others see it. */
+export function infoOf({ path, firstTimeUs, firstSeq, header }: FileEntry): JournalFileInfo {
+  const seq = Number.isNaN(firstSeq) ? undefined : firstSeq;
+  return { path, firstTimeUs, firstSeq: seq, epochWord: header.epochWord };
+}
+
+/** Location of a block and its file. */
+export interface Located extends BlockLocation {
+  file: FileEntry;
+}
+
+/** The location of a block as others see it. */
+export function inFile({ file: { path }, offset, bytes, seq }: Located): FileBlockLocation {
+  return { path, offset, bytes, seq };
 }
 
 /** Bounds of a file's times and numbers, as far as they are known. */

@@ -1,7 +1,7 @@
 import type { Block } from "../block/block.ts";
 import { MAX_DISORDER_US } from "../block/layout.ts";
 import type { WrittenBlock } from "../writer/journal_writer_types.ts";
-import { type IndexedBlock, storedBytes } from "./file_index.ts";
+import { type IndexedBlock, type SeenRange, storedBytes } from "./file_index.ts";
 
 /** Location and first frame of a block, known without decompressing it. */
 export interface BlockLocation {
@@ -30,6 +30,12 @@ export interface BlockRange {
   epochWord?: number | undefined;
   /** Resume point: blocks up to this frame are omitted if that is known without reading them. */
   after?: { epochWord: number; seq: number } | undefined;
+  /** Files that are left out unread, given by their paths. */
+  skipsFile?: ((path: string) => boolean) | undefined;
+  /** Blocks that are left out unread, given by file and offset. */
+  skips?: ((path: string, offset: number) => boolean) | undefined;
+  /** Frames that are left out: the reader has them already. */
+  seen?: readonly SeenRange[] | undefined;
 }
 
 /** Upper bounds for the last blocks of a file: start time of a block, and sequence number. */

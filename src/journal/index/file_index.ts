@@ -14,6 +14,13 @@ import {
 } from "../file/layout.ts";
 import { Ranges } from "../../base/mod.ts";
 
+/** Numbers of an epoch, given by its first four bytes; `end` is exclusive. */
+export interface SeenRange {
+  epochWord: number;
+  start: number;
+  end: number;
+}
+
 /**
  * Frames that a reader has seen, so that none is returned twice: after a recovery a block may be in two files, and a block
  * that is being written may also be in memory. Duplicates are found by number. Files without an epoch number each run from
@@ -22,6 +29,11 @@ import { Ranges } from "../../base/mod.ts";
 export class SeenBlocks {
   readonly #byEpoch = new Map<number, Ranges>();
   #last = { seq: NaN, timeUs: NaN, count: NaN };
+
+  /** @param seen seen already */
+  constructor(seen: readonly SeenRange[] = []) {
+    for (const { epochWord, start, end } of seen) this.#seenOf(epochWord).add(start, end);
+  }
 
   /** True if a higher number of the epoch was seen, and the block's first number was not. */
   isPassed(epochWord: number, firstSeq: number): boolean {
@@ -39,14 +51,19 @@ export class SeenBlocks {
       this.#last = { seq: baseSeq, timeUs: baseTimeUs, count: frameCount };
       return seq === baseSeq && timeUs === baseTimeUs && count === frameCount ? [] : [block];
     }
-    const seen = this.#byEpoch.get(epochWord) ?? new Ranges();
-    this.#byEpoch.set(epochWord, seen);
+    const seen = this.#seenOf(epochWord);
     const end = baseSeq + frameCount;
     const fresh = seen.holes(end, baseSeq);
     seen.add(baseSeq, end);
     return fresh.map((part) =>
       part.start === baseSeq && part.end === end ? block : block.slice(part.start - baseSeq, part.end - baseSeq)
     );
+  }
+
+  #seenOf(epochWord: number): Ranges {
+    let seen = this.#byEpoch.get(epochWord);
+    if (seen === undefined) this.#byEpoch.set(epochWord, seen = new Ranges());
+    return seen;
   }
 }
 
@@ -248,4 +265,11 @@ export async function readHead(read: ReadAt, fileBytes: number): Promise<FileHea
   if (found.kind === "damaged") return { header, bytes: fileBytes, first: undefined };
   if (found.kind === "end" || FILE_HEADER_BYTES + storedBytes(found.header) > fileBytes) return undefined;
   return { header, bytes: fileBytes, first: { timeUs: found.header.baseTimeUs, seq: found.header.baseSeq ?? NaN } };
+}
+
+/** As {@linkcode readHead}, of the file at a path. */
+export async function readHeadOf(path: string): Promise<FileHead | undefined> {
+  using file = await Deno.open(path, { read: true });
+  const { size } = await file.stat();
+  return await readHead((offset, length) => readFileAt(file, { offset, length }), size);
 }

@@ -6,7 +6,7 @@ import { BlockReader, readUnwritten } from "../block/reader.ts";
 import { type BlockLocation, type BlockRange, isWanted } from "./block_table.ts";
 import { BlockTables } from "./block_tables.ts";
 import { BlockError } from "../errors.ts";
-import { type FileHead, readFileAt, readHead, SeenBlocks } from "./file_index.ts";
+import { readHeadOf, SeenBlocks } from "./file_index.ts";
 import { epochWordOf, FILE_HEADER_BYTES } from "../file/layout.ts";
 import { JOURNAL_EXTENSION } from "../file/name.ts";
 import {
@@ -14,7 +14,12 @@ import {
   compareNumbers,
   type FileEntry,
   type FileSpan,
+  inFile,
+  infoOf,
+  type KnownFile,
+  type Located,
   mayHold,
+  newEntry,
   spansOf,
   writtenOrder,
 } from "../file/order.ts";
@@ -29,16 +34,6 @@ import type {
 import type { WrittenBlock } from "../writer/journal_writer.ts";
 
 export type * from "./journal_index_types.ts";
-
-/** Location of a block and its file. */
-interface Located extends BlockLocation {
-  file: FileEntry;
-}
-
-/** Initial data of a file. */
-interface KnownFile extends Pick<FileEntry, "header" | "bytes" | "isWritten"> {
-  first: { timeUs: number; seq: number };
-}
 
 /** Locations processed before yielding to other tasks. */
 const LOCATIONS_PER_TURN = 2048;
@@ -56,6 +51,7 @@ export class JournalIndex {
   readonly #tables: BlockTables;
   /** For each active reader the blocks written since it began. */
   readonly #readers = new Set<WrittenBlock[]>();
+  readonly #listeners = new Set<(block: WrittenBlock) => void>();
   #order: { runs: FileEntry[][]; byTime: FileEntry[] } | undefined;
 
   private constructor(
@@ -92,12 +88,31 @@ export class JournalIndex {
 
   /** Files in the order of the time of their first block. */
   get files(): readonly JournalFileInfo[] {
-    return this.#ordered().byTime.map(({ path, firstTimeUs, firstSeq, header }) => ({
-      path,
-      firstTimeUs,
-      firstSeq: Number.isNaN(firstSeq) ? undefined : firstSeq,
-      epochWord: header.epochWord,
-    }));
+    return this.#ordered().byTime.map(infoOf);
+  }
+
+  /** Files that may hold frames of a range, as far as that is known without reading them. */
+  filesIn(range: BlockRange): JournalFileInfo[] {
+    const spans = this.#ordered().runs.flatMap((run) => [...spansOf(run)]);
+    return spans.flatMap((span) => mayHold(span, range) ? infoOf(span.file) : []);
+  }
+
+  /** A file, given by its path; undefined if the journal does not include it. */
+  infoOf(path: string): JournalFileInfo | undefined {
+    const file = this.#files.get(basename(path));
+    return file && infoOf(file);
+  }
+
+  /** Locations of a file's blocks, in file order; none if the file does not exist. */
+  async blocksOf(path: string): Promise<BlockLocation[]> {
+    const file = this.#files.get(basename(path));
+    return file ? [...(await this.#tables.of(file)).select({}, { timeUs: Infinity, seq: Infinity })] : [];
+  }
+
+  /** Calls `listener` for each block that is written to disk from now on. Returns a function that ends this. */
+  onWritten(listener: (block: WrittenBlock) => void): () => void {
+    const listeners = this.#listeners.add(listener);
+    return () => void listeners.delete(listener);
   }
 
   /** Total size of the files, bytes. */
@@ -146,16 +161,20 @@ export class JournalIndex {
   /** Adds a block that was written to disk. */
   noteWritten(block: WrittenBlock): void {
     for (const written of this.#readers) written.push(block);
+    this.#addWritten(block);
+    for (const listener of this.#listeners) listener(block);
+  }
+
+  #addWritten(block: WrittenBlock): void {
     const file = this.#files.get(basename(block.path));
     if (file) {
       file.isWritten = true;
       file.bytes = block.fileBytes;
       return this.#tables.add(file, block);
     }
-    const isFirst = block.offset === FILE_HEADER_BYTES;
     const first = { timeUs: block.firstTimeUs, seq: block.firstSeq };
     const added = this.#add(block.path, { header: block.header, bytes: block.fileBytes, first, isWritten: true });
-    if (isFirst) this.#tables.begin(added, block);
+    if (block.offset === FILE_HEADER_BYTES) this.#tables.begin(added, block);
   }
 
   /** Reports a block with unreadable frames despite a valid checksum. */
@@ -186,7 +205,7 @@ export class JournalIndex {
 
   /** As {@linkcode JournalIndex.blocks}, each block with its epoch. */
   async *epochBlocks(range: BlockRange): AsyncGenerator<EpochBlock> {
-    const seen = new SeenBlocks();
+    const seen = new SeenBlocks(range.seen);
     const written: WrittenBlock[] = [];
     this.#readers.add(written);
     using reader = new BlockReader();
@@ -198,6 +217,7 @@ export class JournalIndex {
       for (const located of this.#locateWritten(written)) {
         // Backfilled meanwhile below a number already returned: left to the next reader, to keep the order.
         if (seen.isPassed(located.file.header.epochWord, located.seq)) continue;
+        if (range.skips?.(located.file.path, located.offset)) continue;
         yield* await this.#read(located, { reader, seen, range });
       }
       for await (const block of readUnwritten(unwritten)) {
@@ -279,7 +299,9 @@ export class JournalIndex {
       bySeq
         ? compareNumbers(a.seq, b.seq) || compareNumbers(a.timeUs, b.timeUs)
         : compareNumbers(a.timeUs, b.timeUs) || compareNumbers(a.seq, b.seq);
-    const spans = runs.flatMap((run) => [...spansOf(run)]).filter((span) => mayHold(span, range));
+    const { skips, skipsFile } = range;
+    const isWanted = (span: FileSpan) => mayHold(span, range) && !skipsFile?.(span.file.path);
+    const spans = runs.flatMap((run) => [...spansOf(run)].filter(isWanted));
     spans.sort((a, b) => compareNumbers(lowest(a), lowest(b)));
     let ready: Located[] = [];
     let at = 0;
@@ -288,7 +310,8 @@ export class JournalIndex {
         yield next;
       }
       const table = await this.#tables.of(span.file);
-      const found = Array.from(table.select(range, span.end), (location) => ({ ...location, file: span.file }));
+      const found = Array.from(table.select(range, span.end), (location) => ({ ...location, file: span.file }))
+        .filter(({ file, offset }) => !skips?.(file.path, offset));
       ready = [...ready.slice(at), ...found].sort(compare);
       at = 0;
     }
@@ -329,7 +352,7 @@ export class JournalIndex {
   async #addFile(path: string): Promise<void> {
     this.#faults.noteRead(path);
     try {
-      const head = await this.#readHead(path);
+      const head = await readHeadOf(path);
       if (head?.first) return void this.#add(path, { ...head, first: head.first, isWritten: false });
       // The length of the first block is damaged: the index at the end of the file may list others.
       if (head) {
@@ -347,12 +370,6 @@ export class JournalIndex {
       if (error instanceof Deno.errors.NotFound && await this.#isUnmounted()) this.#faults.noteUnread(path, error);
       else this.#faults.noteSkipped(path, error);
     }
-  }
-
-  async #readHead(path: string): Promise<FileHead | undefined> {
-    using file = await Deno.open(path, { read: true });
-    const { size } = await file.stat();
-    return await readHead((offset, length) => readFileAt(file, { offset, length }), size);
   }
 
   #add(path: string, known: KnownFile): FileEntry {
@@ -380,13 +397,4 @@ export class JournalIndex {
     if (!file.isDeleted) this.#forget(file);
     this.#faults.noteDeleted(file);
   }
-}
-
-function newEntry(path: string, { first, ...known }: KnownFile): FileEntry {
-  const rest = { table: undefined, bounds: undefined, isDeleted: false };
-  return { path, name: basename(path), ...known, firstTimeUs: first.timeUs, firstSeq: first.seq, ...rest };
-}
-
-function inFile({ file: { path }, offset, bytes, seq }: Located): FileBlockLocation {
-  return { path, offset, bytes, seq };
 }

@@ -24,7 +24,7 @@ const RETRY_SPREAD = 0.2;
 export interface RetentionStatus {
   /** Journal files in the directory. */
   files: number;
-  /** Total bytes of the journal's own files. */
+  /** Total bytes of the journal's own files and their sidecars. */
   bytes: number;
   /** Files whose last archiving attempt failed. */
   failed: number;
@@ -201,9 +201,10 @@ export class DirectoryRetention {
     const waiting = new Set(files.filter(({ isArchived }) => !isArchived).map(({ name }) => name));
     if (this.#failed.size > 0) this.#failed = this.#failed.intersection(waiting);
     const { isOpen, nowMs } = this.#context;
-    const described = files.map(({ name, bytes, modifiedMs, isArchived }): RetentionFile => ({
+    const described = files.map(({ name, bytes, sidecarBytes, modifiedMs, isArchived }): RetentionFile => ({
       name,
       bytes,
+      sidecarBytes,
       modifiedMs,
       isOpen: isOpen(this.location.id, name),
       archive: isArchived ? "done" : this.#failed.has(name) ? "failed" : "new",

@@ -1,6 +1,6 @@
 import { FileError, removeIfExists, syncDirectory } from "../../base/mod.ts";
 import { statIfExists } from "../file/journal_file.ts";
-import { JOURNAL_EXTENSION } from "../file/name.ts";
+import { JOURNAL_EXTENSION, SIDECAR_EXTENSION, sidecarOf } from "../file/name.ts";
 
 /** Extension of the empty marker file: the journal file of that name is archived. */
 const MARKER_EXTENSION = ".archived";
@@ -9,19 +9,21 @@ const MARKER_EXTENSION = ".archived";
 export interface ListedFile {
   name: string;
   bytes: number;
+  /** Size of its sidecar; 0 if it has none. */
+  sidecarBytes: number;
   /** Modification time, milliseconds since 1970; undefined if the system does not provide it. */
   modifiedMs: number | undefined;
   isArchived: boolean;
 }
 
-/** The journal files of a directory, and markers without a file. */
+/** The journal files of a directory, and markers and sidecars without a file. */
 export interface Listing {
   files: ListedFile[];
   orphans: string[];
 }
 
 /**
- * Lists the journal files of a directory, and markers without a file.
+ * Lists the journal files of a directory, and markers and sidecars without a file.
  *
  * @throws {FileError} the directory cannot be read
  */
@@ -36,7 +38,8 @@ export async function listJournalFiles(directory: string): Promise<Listing> {
       if (info === undefined) continue;
       const { size: bytes, mtime } = info;
       const isArchived = names.has(name + MARKER_EXTENSION);
-      files.push({ name, bytes, modifiedMs: mtime?.getTime(), isArchived });
+      const sidecar = names.has(sidecarOf(name)) ? await statIfExists(`${directory}/${sidecarOf(name)}`) : undefined;
+      files.push({ name, bytes, sidecarBytes: sidecar?.size ?? 0, modifiedMs: mtime?.getTime(), isArchived });
     }
     return { files, orphans: [...names].filter((name) => isOrphan(name, names)) };
   } catch (cause) {
@@ -60,8 +63,8 @@ export async function markArchived(directory: string, names: readonly string[]):
 }
 
 /**
- * Removes a journal file, then its marker: a marker without a file is harmless; a file without its marker would be
- * archived again.
+ * Removes a journal file, then its marker and its sidecar. A marker or sidecar without a file is harmless and removed by a
+ * later check; a file without its marker would be archived again.
  *
  * @throws {FileError} the file could not be removed
  */
@@ -69,6 +72,7 @@ export async function removeJournalFile(directory: string, name: string): Promis
   await attempt("delete", `${directory}/${name}`, async (path) => {
     await removeIfExists(path);
     await removeIfExists(path + MARKER_EXTENSION);
+    await removeIfExists(sidecarOf(path));
   });
 }
 
@@ -86,5 +90,8 @@ async function attempt(action: string, path: string, work: (path: string) => Pro
 }
 
 function isOrphan(name: string, names: ReadonlySet<string>): boolean {
+  if (name.endsWith(SIDECAR_EXTENSION)) {
+    return !names.has(name.slice(0, -SIDECAR_EXTENSION.length) + JOURNAL_EXTENSION);
+  }
   return name.endsWith(JOURNAL_EXTENSION + MARKER_EXTENSION) && !names.has(name.slice(0, -MARKER_EXTENSION.length));
 }

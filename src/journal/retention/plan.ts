@@ -13,7 +13,7 @@ export interface RetentionSettings {
   maxAgeMs?: number | undefined;
   /** Minimum age before deletion, milliseconds; `maxBytes` takes precedence. */
   minKeepMs?: number | undefined;
-  /** Maximum total size of the files, bytes. */
+  /** Maximum total size of the files with their sidecars, bytes. */
   maxBytes?: number | undefined;
   /** Percentage of `maxBytes` above which files are archived, so that they can be deleted in time. */
   softPercent: number;
@@ -27,6 +27,8 @@ export interface RetentionSettings {
 export interface RetentionFile {
   name: string;
   bytes: number;
+  /** Size of its sidecar, which is deleted with it and counts toward `maxBytes`; default none. */
+  sidecarBytes?: number;
   /** Modification time, milliseconds since 1970; omitted if unknown. */
   modifiedMs?: number | undefined;
   /** True while the file is being written. */
@@ -57,7 +59,7 @@ export interface RetentionPlan {
   strange: StrangeFile[];
   /** Files without a plausible time in name and modification time: their age counts from now. */
   undated: RetentionFile[];
-  /** Total size of the journal's files before these actions, bytes. */
+  /** Total size of the journal's files with their sidecars before these actions, bytes. */
   totalBytes: number;
 }
 
@@ -86,7 +88,8 @@ export function planRetention(
   const isStrange = ({ timeMs }: DatedFile) => !isSane(timeMs);
   const dateOf = ({ timeMs, modifiedMs }: DatedFile) =>
     [timeMs, modifiedMs].find((each) => each !== undefined && isSane(each));
-  const totalBytes = dated.reduce((sum, { bytes }) => sum + bytes, 0);
+  const sizeOf = ({ bytes, sidecarBytes = 0 }: RetentionFile) => bytes + sidecarBytes;
+  const totalBytes = dated.reduce((sum, file) => sum + sizeOf(file), 0);
   const plan: RetentionPlan = {
     remove: [],
     archive: [],
@@ -114,10 +117,10 @@ export function planRetention(
       (isOver && file.archive === "failed" && overflow === "delete-unarchived");
     if (isDue && mayGo) {
       plan.remove.push({ file, why: isOver ? "size" : "age" });
-      kept -= file.bytes;
+      kept -= sizeOf(file);
     } else if (file.archive !== "done" && (isDue || trigger === "on-rotate" || kept - promised > softLimit)) {
       plan[file.archive === "new" ? "archive" : "retry"].push(file);
-      if (isDue && file.archive === "new") promised += file.bytes;
+      if (isDue && file.archive === "new") promised += sizeOf(file);
       isBlocked ||= isOver && file.archive === "failed";
     }
   }

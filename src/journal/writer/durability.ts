@@ -1,3 +1,5 @@
+import type { RecordedCounts } from "./journal_writer_types.ts";
+
 /** A frame's position: the first four bytes of its epoch, and its sequence number. */
 interface FramePosition {
   epochWord: number;
@@ -6,6 +8,7 @@ interface FramePosition {
 
 /** Consecutive frames that are not synced yet; `seq` is the last of them. */
 interface UnsyncedSpan extends FramePosition {
+  frames: number;
   /** When the first of them was appended, monotonic milliseconds. */
   sinceMs: number;
 }
@@ -22,6 +25,7 @@ interface Waiter extends FramePosition {
 /** Tracks the durable sequence number of each epoch, the age of the oldest unsynced frame, and the waiting callers. */
 export class Durability {
   readonly #seqs = new Map<number, number>();
+  readonly #counts = new Map<number, { appended: number; lost: number }>();
   readonly #nowMs: () => number;
   /** Oldest first. */
   readonly #unsynced: UnsyncedSpan[] = [];
@@ -40,12 +44,32 @@ export class Durability {
 
   /** Records that a frame was appended to memory. */
   noteAppended(epochWord: number, seq: number): void {
+    this.#countsOf(epochWord).appended++;
     const newest = this.#startsSpan ? undefined : this.#unsynced.at(-1);
-    if (newest?.epochWord === epochWord) newest.seq = seq;
-    else {
+    if (newest?.epochWord === epochWord) {
+      newest.seq = seq;
+      newest.frames++;
+    } else {
       this.#startsSpan = false;
-      this.#unsynced.push({ epochWord, seq, sinceMs: this.#nowMs() });
+      this.#unsynced.push({ epochWord, seq, frames: 1, sinceMs: this.#nowMs() });
     }
+  }
+
+  /** Records that a frame is lost. */
+  noteLost(epochWord: number): void {
+    this.#countsOf(epochWord).lost++;
+  }
+
+  /** Frames of an epoch. Those of a sync wait until it is complete. */
+  counts(epochWord: number): RecordedCounts {
+    const waiting = this.#unsynced.reduce((sum, span) => span.epochWord === epochWord ? sum + span.frames : sum, 0);
+    return { ...this.#countsOf(epochWord), waiting };
+  }
+
+  #countsOf(epochWord: number): { appended: number; lost: number } {
+    let counts = this.#counts.get(epochWord);
+    if (counts === undefined) this.#counts.set(epochWord, counts = { appended: 0, lost: 0 });
+    return counts;
   }
 
   /** Marks the start of a sync: frames appended from now on belong to the next one. */

@@ -8,11 +8,11 @@ import { OversizedMessageError } from "../errors.ts";
 import { epochWordOf } from "../file/layout.ts";
 import { DEFAULT_PREFIX } from "../file/name.ts";
 import { FileSequence, type WriteFigures } from "./file_sequence.ts";
-import type { JournalState, JournalWriterOptions } from "./journal_writer_types.ts";
+import type { JournalState, JournalWriterOptions, RecordedCounts } from "./journal_writer_types.ts";
 import { encodeOpening, removeWals, WalFiles } from "../wal/wal_files.ts";
 import { type BlockMetadata, DEFAULT_BLOCK_BYTES, type Gap } from "../types.ts";
 
-export type { JournalState, JournalWriterOptions, WrittenBlock } from "./journal_writer_types.ts";
+export type { JournalState, JournalWriterOptions, RecordedCounts, WrittenBlock } from "./journal_writer_types.ts";
 
 const RETRY = { firstMs: 500, capMs: 15_000 };
 const DEFAULT_BACKLOG_BYTES = 32 * 1024 * 1024;
@@ -107,6 +107,11 @@ export class JournalWriter {
   /** Frames lost since the start. */
   get lost(): number {
     return this.#lost;
+  }
+
+  /** Frames of this epoch since the start. */
+  get counts(): RecordedCounts {
+    return this.#durable.counts(this.#epochWord);
   }
 
   /** Write statistics since the start. */
@@ -229,6 +234,7 @@ export class JournalWriter {
     if (!this.#isLosing) this.#options.log.error("frames are not recorded", { from: seq, reason });
     this.#isLosing = true;
     this.#lost++;
+    this.#durable.noteLost(this.#epochWord);
     // Lost frames take precedence over numbers skipped at a start.
     if (this.#gap === undefined || this.#gap.reason === "restart") {
       this.#gap = { firstMissing: this.#lastSeq === 0 ? seq : this.#lastSeq + 1, reason: "disk" };

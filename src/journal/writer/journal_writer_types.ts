@@ -12,6 +12,16 @@ export type JournalState =
   | { kind: "failing"; reason: string; since: number }
   | { kind: "closed" };
 
+/** Frames of the current epoch since the start of the program. */
+export interface RecordedCounts {
+  /** Frames taken, those that wait included. */
+  appended: number;
+  /** Of them, frames that are not durable yet. */
+  waiting: number;
+  /** Frames not taken: they are in no file. */
+  lost: number;
+}
+
 /** Location of a written block. */
 export interface WrittenBlock extends Omit<SealedBlock, "bytes" | "epochWord"> {
   path: string;

@@ -52,9 +52,14 @@ export class BackfillSender {
     this.#options = options;
   }
 
-  /** Ranges missing on the cloud and not lost, lowest first. */
-  get holes(): Range[] {
-    return this.#plan?.holes ?? [];
+  /** Ranges missing on the cloud and not lost, lowest first; undefined before it has begun. */
+  get holes(): Range[] | undefined {
+    return this.#plan?.holes;
+  }
+
+  /** Frames found lost by the last run. */
+  get lost(): LostRange[] {
+    return this.#plan?.lost ?? [];
   }
 
   /** The part of them that was not found but may exist. */

@@ -152,7 +152,7 @@ export class BoatLink {
       instance_id: instanceId,
       local_head_seq: source.head,
       cloud_cursor: cursor,
-      holes: this.#connection?.backfill?.holes ?? holes,
+      holes: this.#connection?.holes ?? holes,
       live_lag: Math.max(0, source.head - sentThrough),
       backfill_remaining_seqs: this.#connection?.backfill?.missingFrames ?? backfillFrames,
       last_ack: this.#lastAckUs === undefined ? null : formatTimeUs(this.#lastAckUs),
@@ -160,7 +160,7 @@ export class BoatLink {
       ...(!isConnected && this.#reason !== undefined && { reason: this.#reason }),
       ...(phase.kind === "reconnecting" && { next_try: formatTimeUs(this.#nextTryUs) }),
       cloud_durable_seq: durable,
-      lost: this.#missing.lost,
+      lost: this.#missing.lostWith(this.#connection?.backfill?.lost),
       former_epochs: this.#former.status(),
       live_frames_sent: liveFrames,
       backfill_blocks_sent: blocks,
@@ -263,8 +263,8 @@ export class BoatLink {
   }
 
   /** Keeps the progress of the backfill of a closing connection. */
-  #keepBackfill({ backfill }: BoatConnection): void {
-    if (backfill) this.#cloud = { ...this.#cloud, holes: backfill.holes, backfillFrames: backfill.missingFrames };
+  #keepBackfill({ backfill, holes }: BoatConnection): void {
+    if (holes) this.#cloud = { ...this.#cloud, holes, backfillFrames: backfill?.missingFrames ?? 0 };
   }
 
   /** Sets the timer for the next deadline. */

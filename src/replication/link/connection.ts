@@ -1,4 +1,4 @@
-import { type Clock, type Logger, Ranges } from "../../base/mod.ts";
+import { type Clock, type Logger, type Range, Ranges } from "../../base/mod.ts";
 import type { WindowDigest } from "../../journal/mod.ts";
 import type { FrameSource } from "../../stream/mod.ts";
 import { LOST_UNRECORDED } from "./backfill_plan.ts";
@@ -114,8 +114,13 @@ export class BoatConnection {
   }
 
   /** Progress of the backfill. */
-  get backfill(): Pick<BackfillSender, "holes" | "missingFrames"> | undefined {
+  get backfill(): Pick<BackfillSender, "missingFrames" | "lost"> | undefined {
     return this.#backfill;
+  }
+
+  /** Ranges that the cloud is missing and the boat can send; undefined before the handshake. */
+  get holes(): readonly Range[] | undefined {
+    return this.#result && (this.#backfill?.holes ?? [...this.#holes]);
   }
 
   /** Sequence number of the first live frame; 0 before the handshake. */
@@ -274,7 +279,7 @@ export class BoatConnection {
       });
       const lost = await backfill.run(holes, blocks);
       await backfill.end();
-      if (former.applyBackfill(epoch, { holes: backfill.holes, lost })) isNew = true;
+      if (former.applyBackfill(epoch, { holes: backfill.holes ?? [], lost })) isNew = true;
     }
     if (isNew) await this.#callHandshake(this.#opened().client);
   }

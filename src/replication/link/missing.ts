@@ -37,6 +37,12 @@ export class MissingNumbers {
     return this.#lost;
   }
 
+  /** Lost frames with those that a backfill has found, which are added when it ends; lowest first. */
+  lostWith(found: readonly LostRange[] = []): readonly LostRange[] {
+    const more = found.filter(({ start, reason }) => reason !== NEVER_USED && !this.#all.has(start));
+    return more.length === 0 ? this.#lost : [...this.#lost, ...more].sort((a, b) => a.start - b.start);
+  }
+
   /** Number of lost frames. */
   get lostFrames(): number {
     return this.#all.count - this.#skipped.count;

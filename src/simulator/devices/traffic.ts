@@ -1,5 +1,5 @@
 import type { Fields } from "../../pgn/mod.ts";
-import { type Broadcast, dayAndTime, device, type DeviceSpec, type View } from "./device.ts";
+import { type Broadcast, broadcast, dayAndTime, device, type DeviceSpec, type View } from "./device.ts";
 import { compassInSteps, inSteps, radians } from "../navigation.ts";
 import { noiseAt } from "../random.ts";
 import { type Target, type Vessel, VESSELS } from "../traffic.ts";
@@ -23,12 +23,21 @@ const MESSAGE = { classAPosition: 1, classAStatic: 5, classBPosition: 18, classB
 /** Number of values of the 19-bit communication state; all ones would mean "not available". */
 const STATE_VALUES = 2 ** 19 - 1;
 
+/** Interval of the position of the receiver's own antenna. */
+const OWN_POSITION_MS = 1000;
+
 /**
- * AIS receiver: sends the reports of all vessels. Switched on late, so that it finds its preferred address in use by the
- * plotter.
+ * AIS receiver: sends the reports of all vessels, and the own position as a second source beside the GPS. Switched on late,
+ * so that it finds its preferred address in use by the plotter.
  */
 export function aisReceiver(): DeviceSpec {
-  return device("aisReceiver", VESSELS.flatMap((vessel, index) => reportsOf(vessel, index)));
+  return device("aisReceiver", [
+    broadcast(
+      { pgn: 129025, prio: 2, intervalMs: OWN_POSITION_MS },
+      ({ passage: { motion } }) => ({ ...motion.position }),
+    ),
+    ...VESSELS.flatMap((vessel, index) => reportsOf(vessel, index)),
+  ]);
 }
 
 function reportsOf(vessel: Vessel, index: number): Broadcast[] {

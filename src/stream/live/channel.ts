@@ -1,3 +1,4 @@
+import type { SourceEvent } from "./source_watch.ts";
 import type { DroppedFrames, SkippedFrames, Subscription } from "../../broker/mod.ts";
 import type { DeviceEvent } from "../../frame/mod.ts";
 import { Buffer } from "node:buffer";
@@ -98,6 +99,8 @@ export interface StreamClient {
   lost(dropped: SkippedFrames): void;
   /** Sends a device event, if the client has asked for them. */
   device(event: DeviceEvent): void;
+  /** Sends a switch of a quantity's source, if the client has asked for them. */
+  source(event: SourceEvent): void;
   /** Sends waiting data as far as the client reads it. Returns whether any was sent. */
   drain(): boolean;
   /** Drops the queue and reports it to the client. Returns the number of frames dropped. */
@@ -124,6 +127,8 @@ export interface StreamChannelOptions {
   subscription: Subscription;
   /** Whether the filter accepts every frame. */
   isAll: boolean;
+  /** Minimum time between two turns, milliseconds. */
+  batchMs: number;
   /** JSON of a frame in the detail of these clients; undefined when it is not in the ring. */
   text: (seq: number) => string | undefined;
   /** Closes the subscription, after the last client has left. */
@@ -151,6 +156,8 @@ export class StreamChannel {
   readonly key: string | undefined;
   readonly subscription: Subscription;
   readonly close: () => void;
+  /** Minimum time between two turns, milliseconds. */
+  readonly batchMs: number;
   /** Maintained by the hub. */
   readonly turn: Turn = { startMs: -Infinity, tookMs: 0, isUnfinished: false };
   readonly #isAll: boolean;
@@ -160,7 +167,8 @@ export class StreamChannel {
   /** For clients that joined while frames were waiting: the newest of these. They get only later frames. */
   readonly #joined = new Map<StreamClient, number>();
 
-  constructor({ key, subscription, isAll, text, close }: StreamChannelOptions) {
+  constructor({ key, subscription, isAll, batchMs, text, close }: StreamChannelOptions) {
+    this.batchMs = batchMs;
     this.key = key;
     this.subscription = subscription;
     this.close = close;

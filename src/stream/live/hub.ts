@@ -5,6 +5,7 @@ import type { Filter } from "../../filter/mod.ts";
 import { openFilter } from "../filters.ts";
 import { OpenStreams, type StreamCounter, StreamMemory } from "./budget.ts";
 import { StreamChannel, type StreamClient } from "./channel.ts";
+import { type SourceEvent, SourceWatch } from "./source_watch.ts";
 
 /** Delay of frames so that several share one write, which costs a fraction of one write per frame. */
 const MIN_PAUSE_MS = 3;
@@ -28,6 +29,8 @@ export const SLICE_MS = 8;
 /** Options of a joining client. */
 export interface JoinOptions extends FrameDetail {
   filter: Filter;
+  /** Minimum time between two writes, milliseconds; frames that arrive within it are sent together. Default 0: as short as the load allows. */
+  batchMs?: number;
 }
 
 /** Sends frames from the broker to all stream clients, in batches of one tick. */
@@ -40,6 +43,10 @@ export class StreamHub {
   readonly #streams: StreamCounter;
   /** The memory budget of all streams. */
   readonly memory: StreamMemory;
+  /** The quantities in the frames, and the preferred source of each. */
+  readonly sources: SourceWatch;
+  /** Clients of events alone. */
+  readonly #watchers = new Set<StreamClient>();
   readonly #channels = new Set<StreamChannel>();
   /** The channel that the next client joins, by filter and detail. */
   readonly #shared = new Map<string, StreamChannel>();
@@ -69,13 +76,15 @@ export class StreamHub {
     this.#clock = clock;
     this.#stall = stall;
     this.#unlisten = broker.registry.listen((event) => this.#device(event));
+    this.sources = new SourceWatch({ broker, clock });
+    this.sources.listen((event) => this.#source(event));
     this.#housekeeping = setInterval(() => this.#runHousekeeping(), HOUSEKEEPING_MS);
   }
 
   /** Number of clients of one transport. */
   count(kind: StreamClient["kind"]): number {
     let count = 0;
-    for (const { clients } of this.#channels) for (const client of clients) if (client.kind === kind) count++;
+    for (const client of this.#clients()) if (client.kind === kind) count++;
     return count;
   }
 
@@ -104,34 +113,42 @@ export class StreamHub {
   }
 
   /** Sends frames to `client` from the current head on. Returns a function that removes the client. After `stop` it ends at once. */
-  join(client: StreamClient, { filter, decode = false, labels = false }: JoinOptions): () => void {
+  join(client: StreamClient, { filter, decode = false, labels = false, batchMs = 0 }: JoinOptions): () => void {
     if (this.#stopped) {
       client.end();
       return () => {};
     }
-    const key = JSON.stringify([filter, decode, labels]);
+    const key = JSON.stringify([filter, decode, labels, batchMs]);
     const shared = this.#shared.get(key);
     const hasCapacity = shared !== undefined && shared.clients.size < CHANNEL_CLIENTS;
-    const channel = hasCapacity ? shared : this.#openChannel({ filter, decode, labels }, key);
+    const channel = hasCapacity ? shared : this.#openChannel({ filter, decode, labels, batchMs }, key);
     channel.add(client);
-    const leaveMemory = this.memory.join({
-      get queuedBytes() {
-        return client.queuedBytes;
-      },
-      get transportBytes() {
-        return client.transportBytes;
-      },
-      shed: () => this.#dropped += client.shed(),
-    });
+    const leaveMemory = this.#takeMemory(client);
     return () => {
       leaveMemory();
       this.#leave(channel, client);
     };
   }
 
+  /** Sends events without frames to `client`. Returns a function that removes it. After `stop` it ends at once. */
+  watch(client: StreamClient): () => void {
+    if (this.#stopped) {
+      client.end();
+      return () => {};
+    }
+    this.#watchers.add(client);
+    const leaveMemory = this.#takeMemory(client);
+    return () => {
+      leaveMemory();
+      this.#watchers.delete(client);
+    };
+  }
+
   /** Ends every stream. */
   stop(): void {
     this.#stopped = true;
+    this.sources.stop();
+    for (const client of this.#watchers) client.end();
     clearTimeout(this.#tick);
     clearTimeout(this.#drain);
     clearInterval(this.#housekeeping);
@@ -142,7 +159,20 @@ export class StreamHub {
     }
   }
 
-  #openChannel({ filter, ...detail }: Required<JoinOptions>, key: string): StreamChannel {
+  /** Lets a client take part in the memory budget. Returns a function that ends it. */
+  #takeMemory(client: StreamClient): () => void {
+    return this.memory.join({
+      get queuedBytes() {
+        return client.queuedBytes;
+      },
+      get transportBytes() {
+        return client.transportBytes;
+      },
+      shed: () => this.#dropped += client.shed(),
+    });
+  }
+
+  #openChannel({ filter, batchMs, ...detail }: Required<JoinOptions>, key: string): StreamChannel {
     const { json } = this.#broker;
     const liveFilter = openFilter(filter, this.#broker);
     const subscription = this.#broker.subscribe({
@@ -160,6 +190,7 @@ export class StreamHub {
       key: liveFilter.shareable ? key : undefined,
       subscription,
       isAll,
+      batchMs,
       text: (seq) => json.wantedOf(seq, detail),
       close: () => {
         this.#broker.unsubscribe(subscription);
@@ -199,7 +230,8 @@ export class StreamHub {
     const startMs = this.#now();
     const isOver = () => this.#now() >= startMs + SLICE_MS;
     const intervalMs = this.#intervalMs();
-    const dueMs = ({ turn }: StreamChannel) => turn.isUnfinished ? turn.startMs : turn.startMs + intervalMs;
+    const dueMs = ({ turn, batchMs }: StreamChannel) =>
+      turn.isUnfinished ? turn.startMs : turn.startMs + Math.max(intervalMs, batchMs);
     for (const channel of [...this.#ready].sort((a, b) => Number(dueMs(a) > dueMs(b)) - Number(dueMs(a) < dueMs(b)))) {
       if (dueMs(channel) > startMs + TIMER_LATE_MS || isOver()) break;
       this.#send(channel, isOver);
@@ -251,9 +283,18 @@ export class StreamHub {
     for (const { clients } of this.#channels) for (const client of clients) client.device(deviceEvent);
   }
 
+  #source(event: SourceEvent): void {
+    for (const client of this.#clients()) client.source(event);
+  }
+
+  *#clients(): Generator<StreamClient> {
+    for (const { clients } of this.#channels) yield* clients;
+    yield* this.#watchers;
+  }
+
   #runHousekeeping(): void {
     const now = this.#clock.monoMs();
-    for (const { clients } of this.#channels) for (const client of clients) client.housekeeping(now);
+    for (const client of this.#clients()) client.housekeeping(now);
     this.memory.measure(now);
   }
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { sidecarOf } from "../../../src/journal/mod.ts";
 import { formatFileName } from "../../../src/journal/file/name.ts";
 import { eventually } from "../../support/eventually.ts";
 import { inFolder } from "../../support/folder.ts";
@@ -21,21 +22,50 @@ function test(claim: string, where: { ignore: boolean }, run: (bench: Bench) => 
   Deno.test(claim, where, () => inFolder((folder) => run(new Bench(folder))));
 }
 
-test("old files go with their markers, others stay with theirs, and a marker alone goes, too", DISK, async (bench) => {
-  bench.write(name(50), name(1), `${name(50)}.archived`, `${name(1)}.archived`, `${name(9)}.archived`, "x.txt", "lock");
-  Deno.mkdirSync(`${bench.directory}/${name(70)}`);
-  const keeper = bench.keeper({ maxAgeMs: 24 * HOUR });
+test(
+  "old files go with their markers and sidecars, others stay with theirs, and what is alone goes, too",
+  DISK,
+  async (bench) => {
+    bench.write(
+      name(50),
+      name(1),
+      `${name(50)}.archived`,
+      `${name(1)}.archived`,
+      `${name(9)}.archived`,
+      "x.txt",
+      "lock",
+    );
+    bench.write(...[50, 1, 9].map((hours) => sidecarOf(name(hours))));
+    Deno.mkdirSync(`${bench.directory}/${name(70)}`);
+    const keeper = bench.keeper({ maxAgeMs: 24 * HOUR });
+    await keeper.check();
+    assert.deepEqual(bench.names, ["lock", name(70), `${name(1)}+`, sidecarOf(name(1)), "x.txt"]);
+    assert.deepEqual(keeper.status, {
+      files: 2,
+      bytes: 400,
+      failed: 0,
+      archiveFailures: 0,
+      strange: [],
+      isPaused: false,
+    });
+    assert.match(bench.lines.join("\n"), /INFO .*journal file deleted file=\S+ reason=age/);
+  },
+);
+
+test("sidecars count toward the greatest size, and are not archived", PROCESSES, async (bench) => {
+  const files = [name(3), name(2), name(1)];
+  bench.write(...files, ...files.map(sidecarOf));
+  const keeper = bench.keeper({ maxBytes: 450 });
   await keeper.check();
-  assert.deepEqual(bench.names, ["lock", name(70), `${name(1)}+`, "x.txt"]);
-  assert.deepEqual(keeper.status, {
-    files: 2,
-    bytes: 200,
-    failed: 0,
-    archiveFailures: 0,
-    strange: [],
-    isPaused: false,
-  });
-  assert.match(bench.lines.join("\n"), /INFO .*journal file deleted file=\S+ reason=age/);
+  assert.equal(keeper.status.bytes, 600);
+  assert.deepEqual(bench.names, [name(2), sidecarOf(name(2)), name(1), sidecarOf(name(1))].sort());
+  const command = await bench.script(`cat >>"$LOG"`);
+  await bench.keeper({ archive: "on-rotate" }, { command }).check();
+  const requests = (await readLog(bench.folder)).map((line) => JSON.parse(line));
+  assert.deepEqual(requests.map(({ path, size }) => [path, size]), [
+    [`${bench.directory}/${name(2)}`, 100],
+    [`${bench.directory}/${name(1)}`, 100],
+  ]);
 });
 
 test("without a command nothing is archived or waits for it, whatever the trigger", DISK, async (bench) => {

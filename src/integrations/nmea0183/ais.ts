@@ -1,0 +1,279 @@
+import { describePgn } from "../../pgn/mod.ts";
+import type { DecodedValues } from "../../quantities/mod.ts";
+import { aisBits, aisSentences, type AisValues } from "./ais_bits.ts";
+import { AIS_LAYOUTS } from "./ais_layouts.ts";
+import { DEGREES, KNOTS } from "./units.ts";
+
+const DAY_MS = 86_400_000;
+/** Steps of AIS in a degree: 1/10 000 minute. */
+const POSITION_STEPS = 600_000;
+/** Speeds at and above this value are sent as it; 1023 is "not available". */
+const MAX_SPEED = 1022;
+const MAX_ALTITUDE = 4094;
+/** Nine digits. */
+const MAX_MMSI = 999_999_999;
+/** Turning faster than this, in the units of AIS. */
+const MAX_TURN = 126;
+const TURN_FACTOR = 4.733;
+const MAX_NAME_CHARS = 20;
+const MAX_NAME_EXTENSION_CHARS = 14;
+/** Of the vendor's text the first characters name the vendor; model and serial number follow in bits of their own. */
+const VENDOR_CHARS = 3;
+
+/** Message types of each PGN; the first is used when the message names another one. */
+const TYPES: Readonly<Record<number, readonly number[]>> = {
+  129038: [1, 2, 3],
+  129039: [18],
+  129040: [19],
+  129041: [21],
+  129793: [4, 11],
+  129794: [5],
+  129798: [9],
+  129802: [14],
+  129809: [24],
+  129810: [24],
+};
+
+/** PGNs that become AIS sentences. */
+export const AIS_PGNS: readonly number[] = Object.keys(TYPES).map(Number);
+
+/** An AIS message as sentences. */
+export interface AisReport {
+  readonly mmsi: number;
+  /** True for the own vessel; undefined: the message does not say. */
+  readonly isOwn: boolean | undefined;
+  readonly lines: readonly string[];
+}
+
+// The npm package ggencoder encodes AIS, too, but not the types 4, 9, 14 and 19; type 5 becomes one line of more than 82
+// characters; seconds, channel and "not available" of course and speed are lost; numbers are cut off instead of rounded.
+/**
+ * AIS sentences of a decoded message: `!AIVDO` for the own vessel, else `!AIVDM`; undefined: not an AIS message, or one
+ * without MMSI.
+ *
+ * @param options.group 0 to 9: identifies sentences that belong together
+ * @param options.isOwnMmsi for messages that do not say whose they are
+ */
+export function aisReport(
+  pgn: number,
+  { decoded, group, isOwnMmsi = () => false }: {
+    decoded: DecodedValues;
+    group: number;
+    isOwnMmsi?: (mmsi: number) => boolean;
+  },
+): AisReport | undefined {
+  const types = TYPES[pgn];
+  const fields = new AisFields(pgn, decoded);
+  const mmsi = fields.code("user_id") ?? fields.code("source_id");
+  if (!types || mmsi === undefined || mmsi > MAX_MMSI) return undefined;
+  const id = fields.code("message_id");
+  const type = types.find((each) => each === id) ?? types[0] ?? 0;
+  const layout = AIS_LAYOUTS[pgn === 129810 ? "24.1" : String(type)] ?? [];
+  const values = { ...commonOf(fields), ...OTHERS[pgn]?.(fields), type, mmsi };
+  const transceiver = fields.code("ais_transceiver_info") ?? fields.code("ais_transceiver_information");
+  const isOwn = transceiver === undefined ? undefined : OWN.has(transceiver);
+  return {
+    mmsi,
+    isOwn,
+    lines: aisSentences(aisBits(layout, values), {
+      talker: isOwn ?? isOwnMmsi(mmsi) ? "AIVDO" : "AIVDM",
+      channel: transceiver !== undefined && transceiver % 2 === 1 ? "B" : "A",
+      group,
+    }),
+  };
+}
+
+/** Transceiver information: transmitted on channel A or B, and own information that was not broadcast. */
+const OWN = new Set([2, 3, 4]);
+
+/** Fields that several PGNs share, where they have them. */
+function commonOf(fields: AisFields): AisValues {
+  return {
+    repeat: fields.code("repeat_indicator"),
+    accuracy: fields.code("position_accuracy"),
+    ...fields.position(),
+    course: fields.course(),
+    heading: fields.heading(),
+    speed: fields.scaled("sog", { factor: KNOTS * 10, most: MAX_SPEED }),
+    second: fields.code("time_stamp"),
+    raim: fields.code("raim"),
+    radio: fields.code("communication_state"),
+    assigned: fields.code("ais_mode") ?? fields.code("assigned_mode_flag"),
+    dte: fields.code("dte"),
+    fix: fields.code("gnss_type") ?? fields.code("position_fix_type"),
+    name: fields.text("name"),
+    callsign: fields.text("callsign"),
+    ship_type: fields.code("ship_type") ?? fields.code("type_of_ship"),
+  };
+}
+
+const SHIP_SIZE: SizeFields = {
+  length: "ship_length",
+  beam: "ship_beam",
+  references: ["position_ref_bow", "position_ref_starboard"],
+};
+
+/** Fields of one PGN. */
+const OTHERS: Readonly<Record<number, (fields: AisFields) => AisValues>> = {
+  129038: (fields) => ({
+    status: fields.code("nav_status"),
+    turn: fields.turn(),
+    maneuver: fields.code("special_maneuver_indicator"),
+  }),
+  129039: (fields) => ({
+    carrier_sense: fields.code("unit_type"),
+    display: fields.code("integrated_display"),
+    dsc: fields.code("dsc_flag"),
+    band: fields.code("band"),
+    msg22: fields.code("can_handle_msg22"),
+    radio_flag: fields.code("ais_comm_state"),
+  }),
+  129040: (fields) =>
+    fields.size({
+      length: "length",
+      beam: "beam",
+      references: ["position_reference_from_bow", "position_reference_from_starboard"],
+    }),
+  129041: (fields) => {
+    const name = fields.text("aton_name") ?? "";
+    return {
+      ...fields.size({
+        length: "aton_structure_length",
+        beam: "aton_structure_beam",
+        references: ["position_ref_true_north", "position_ref_starboard"],
+      }),
+      aid_type: fields.code("aton_type"),
+      name: name.slice(0, MAX_NAME_CHARS),
+      name_extension: name.slice(MAX_NAME_CHARS, MAX_NAME_CHARS + MAX_NAME_EXTENSION_CHARS),
+      off_position: fields.code("off_position_indicator"),
+      aton_status: fields.code("aton_status"),
+      virtual: fields.code("virtual_aton_flag"),
+    };
+  },
+  129793: (fields) =>
+    fields.dayAndTime(["position_date", "position_time"], ["year", "month", "day", "hour", "minute", "seconds"]),
+  129794: (fields) => ({
+    ...fields.size(SHIP_SIZE),
+    ...fields.dayAndTime(["eta_date", "eta_time"], ["", "eta_month", "eta_day", "eta_hour", "eta_minute", ""]),
+    version: fields.code("ais_version_indicator"),
+    imo: fields.code("imo_number"),
+    draught: fields.scaled("draught", { factor: 10, most: 255 }),
+    destination: fields.text("destination"),
+  }),
+  129798: (fields) => ({
+    altitude: fields.scaled("altitude", { most: MAX_ALTITUDE }),
+    // Aircraft have knots, not tenths.
+    speed: fields.scaled("sog", { factor: KNOTS, most: MAX_SPEED }),
+  }),
+  129802: (fields) => ({ text: fields.text("safety_related_text") }),
+  129810: (fields) => ({
+    ...fields.size(SHIP_SIZE),
+    part: 1,
+    vendor: fields.text("vendor_id")?.slice(0, VENDOR_CHARS),
+  }),
+};
+
+/** Names of the fields of a vessel's size. */
+interface SizeFields {
+  length: string;
+  beam: string;
+  /** Distance of the antenna from the bow and from the starboard side. */
+  references: readonly [string, string];
+}
+
+/** Codes of a PGN's labelled fields, by field and label. */
+const codes = new Map<number, ReadonlyMap<string, ReadonlyMap<string, number>>>();
+
+function codesOf(pgn: number): ReadonlyMap<string, ReadonlyMap<string, number>> {
+  const known = codes.get(pgn);
+  if (known) return known;
+  const byField = new Map<string, ReadonlyMap<string, number>>();
+  for (const field of describePgn(pgn)?.layouts[0]?.fields ?? []) {
+    if (field.type === "group" || !field.labels) continue;
+    byField.set(field.name, new Map(Object.entries(field.labels).map(([code, label]) => [label, Number(code)])));
+  }
+  codes.set(pgn, byField);
+  return byField;
+}
+
+/** Fields of a decoded AIS message in the units of AIS. */
+class AisFields {
+  readonly #decoded: DecodedValues;
+  readonly #codes: ReadonlyMap<string, ReadonlyMap<string, number>>;
+
+  constructor(pgn: number, decoded: DecodedValues) {
+    this.#decoded = decoded;
+    this.#codes = codesOf(pgn);
+  }
+
+  /** A number as it is, or the number of a label. */
+  code(field: string): number | undefined {
+    const value = this.#decoded[field];
+    if (typeof value === "number") return Number.isInteger(value) ? value : undefined;
+    return typeof value === "string" ? this.#codes.get(field)?.get(value) : undefined;
+  }
+
+  text(field: string): string | undefined {
+    const value = this.#decoded[field];
+    return typeof value === "string" ? value : undefined;
+  }
+
+  /** A number in other units, from 0 to `most`. */
+  scaled(field: string, { factor = 1, most }: { factor?: number; most: number }): number | undefined {
+    const value = this.#decoded[field];
+    return typeof value === "number" ? Math.min(Math.max(Math.round(value * factor), 0), most) : undefined;
+  }
+
+  position(): AisValues {
+    const { latitude, longitude } = this.#decoded;
+    if (typeof latitude !== "number" || typeof longitude !== "number") return {};
+    if (Math.abs(latitude) > 90 || Math.abs(longitude) > 180) return {};
+    return { lat: Math.round(latitude * POSITION_STEPS), lon: Math.round(longitude * POSITION_STEPS) };
+  }
+
+  course(): number | undefined {
+    const course = this.scaled("cog", { factor: DEGREES * 10, most: Infinity });
+    return course === undefined ? undefined : course % 3600;
+  }
+
+  heading(): number | undefined {
+    const field = this.#decoded.heading === undefined ? "true_heading" : "heading";
+    const heading = this.scaled(field, { factor: DEGREES, most: Infinity });
+    return heading === undefined ? undefined : heading % 360;
+  }
+
+  /** 4.733 times the square root of degrees per minute. */
+  turn(): number | undefined {
+    const rate = this.#decoded.rate_of_turn;
+    if (typeof rate !== "number") return undefined;
+    const turn = Math.min(Math.round(TURN_FACTOR * Math.sqrt(Math.abs(rate) * DEGREES * 60)), MAX_TURN);
+    return rate < 0 ? -turn : turn;
+  }
+
+  /** Distances from the antenna to the four sides. */
+  size({ length, beam, references: [bow, starboard] }: SizeFields): AisValues {
+    const along = (field: string, most: number) => this.scaled(field, { most }) ?? 0;
+    const [toBow, toStarboard] = [along(bow, 511), along(starboard, 63)];
+    return {
+      to_bow: toBow,
+      to_stern: Math.min(Math.max(along(length, 1022) - toBow, 0), 511),
+      to_port: Math.min(Math.max(along(beam, 126) - toStarboard, 0), 63),
+      to_starboard: toStarboard,
+    };
+  }
+
+  /** Year, month, day, hour, minute and second of a date and a time, under `names`. */
+  dayAndTime([date, time]: readonly [string, string], names: readonly string[]): AisValues {
+    const [day, second] = [this.#decoded[date], this.#decoded[time]];
+    const values: Record<string, number> = {};
+    const set = (index: number, value: number) => values[names[index] ?? ""] = value;
+    if (typeof day === "number") {
+      const at = new Date(day * DAY_MS);
+      [at.getUTCFullYear(), at.getUTCMonth() + 1, at.getUTCDate()].forEach((value, index) => set(index, value));
+    }
+    if (typeof second === "number" && second < 86_400) {
+      [second / 3600, second / 60 % 60, second % 60].forEach((value, index) => set(index + 3, Math.floor(value)));
+    }
+    return values;
+  }
+}

@@ -1,0 +1,134 @@
+import type { DecodedValues, Quantity, QuantityValue, SourceDevice } from "../../quantities/mod.ts";
+import type { MessageTable, ReceivedMessage } from "./message_table.ts";
+
+const DAY_MS = 86_400_000;
+
+/** What sentences are made of: fresh values of the preferred sources at one moment. A stale value does not exist. */
+export class SentenceValues {
+  readonly #values = new Map<string, QuantityValue>();
+  readonly #known = new Set<string>();
+  readonly #messages: MessageTable;
+  readonly #nowMs: number;
+  readonly #gnss: SourceDevice | undefined;
+
+  /** @param options.nowMs monotonic milliseconds */
+  constructor(quantities: readonly Quantity[], { messages, nowMs }: { messages: MessageTable; nowMs: number }) {
+    this.#messages = messages;
+    this.#nowMs = nowMs;
+    for (const { key, preferred } of quantities) {
+      this.#known.add(key);
+      if (preferred && !preferred.isStale) this.#values.set(key, preferred.value);
+      if (key === "position") this.#gnss = preferred?.device;
+    }
+  }
+
+  /** True if a quantity was ever received. */
+  wasKnown(key: string): boolean {
+    return this.#known.has(key);
+  }
+
+  /** Number of quantities ever received whose keys match. */
+  countKnown(pattern: RegExp): number {
+    return [...this.#known].filter((key) => pattern.test(key)).length;
+  }
+
+  /** A number of the preferred source; undefined: missing or stale. */
+  number(key: string): number | undefined {
+    const value = this.#values.get(key);
+    return typeof value === "number" ? value : undefined;
+  }
+
+  /** Keys with fresh numbers that match; the groups of the match, and the value. */
+  matching(pattern: RegExp): { groups: string[]; value: number }[] {
+    return [...this.#values].flatMap(([key, value]) => {
+      const match = pattern.exec(key);
+      return match && typeof value === "number" ? [{ groups: match.slice(1), value }] : [];
+    });
+  }
+
+  /** Position of the preferred source. A device that says that it has no fix has none. */
+  get position(): { latitude: number; longitude: number } | undefined {
+    const value = this.#values.get("position");
+    if (typeof value !== "object" || Math.abs(value.latitude) > 90 || Math.abs(value.longitude) > 180) return undefined;
+    return this.ofGnss(129029)?.number("gnss_method") === 0 ? undefined : value;
+  }
+
+  /** A message of the device whose position is used. */
+  ofGnss(pgn: number): MessageFields | undefined {
+    return this.#gnss && this.#fields(this.#messages.of(pgn, { nowMs: this.#nowMs, device: this.#gnss }));
+  }
+
+  /** The newest message of a PGN, of one device while it is fresh. */
+  message(pgn: number): MessageFields | undefined {
+    return this.#fields(this.#messages.newest(pgn, this.#nowMs));
+  }
+
+  /** Time of the boat's GNSS or clock messages, milliseconds since 1970; undefined: none on the bus. */
+  get timeMs(): number | undefined {
+    for (const message of [this.ofGnss(129029), this.message(129029), this.message(126992)]) {
+      const [day, second] = [message?.number("days_since_1970"), message?.number("seconds_today")];
+      if (message && day !== undefined && second !== undefined) return day * DAY_MS + second * 1000 + message.ageMs;
+    }
+    return undefined;
+  }
+
+  /** Magnetic variation, east positive, radians. */
+  get variation(): number | undefined {
+    return this.number("variation");
+  }
+
+  /** True and magnetic direction of a pair of quantities; one follows from the other and the variation. */
+  directions(trueKey: string, magneticKey: string): Directions {
+    return this.completed(this.number(trueKey), this.number(magneticKey));
+  }
+
+  /** Completes a direction of which one form is known. */
+  completed(trueRad: number | undefined, magneticRad: number | undefined): Directions {
+    const { variation } = this;
+    const shift = (value: number | undefined, by: number) =>
+      value === undefined || variation === undefined ? undefined : value + by * variation;
+    return { true: trueRad ?? shift(magneticRad, 1), magnetic: magneticRad ?? shift(trueRad, -1) };
+  }
+
+  #fields(message: ReceivedMessage | undefined): MessageFields | undefined {
+    return message && new MessageFields(message.decoded, this.#nowMs - message.atMs);
+  }
+}
+
+/** A direction against true and magnetic north, radians. */
+export interface Directions {
+  readonly true: number | undefined;
+  readonly magnetic: number | undefined;
+}
+
+/** Fields of a decoded message. */
+export class MessageFields {
+  readonly #decoded: DecodedValues;
+  /** Time since it was received, milliseconds. */
+  readonly ageMs: number;
+
+  constructor(decoded: DecodedValues, ageMs = 0) {
+    this.#decoded = decoded;
+    this.ageMs = ageMs;
+  }
+
+  number(field: string): number | undefined {
+    const value = this.#decoded[field];
+    return typeof value === "number" ? value : undefined;
+  }
+
+  text(field: string): string | undefined {
+    const value = this.#decoded[field];
+    return typeof value === "string" ? value : undefined;
+  }
+
+  /** Objects of a repeated group. */
+  list(field: string): MessageFields[] {
+    const value = this.#decoded[field];
+    return Array.isArray(value) ? value.filter(isObject).map((each) => new MessageFields(each)) : [];
+  }
+}
+
+function isObject(value: unknown): value is DecodedValues {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
