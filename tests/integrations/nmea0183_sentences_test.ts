@@ -208,6 +208,73 @@ Deno.test("without a cross-track error there is nothing to steer by", () => {
   assert.deepEqual(ids.filter((id) => ["APB", "RMB", "XTE", "BWC"].includes(id)), ["BWC"]);
 });
 
+/** What a plotter says of its active leg: the error and the bearing in degrees, and the name of its destination. */
+function sayLeg(
+  feed: TestFeed,
+  { src, bearing, xte, name, navTerm = 0 }: {
+    src: number;
+    bearing?: number;
+    xte?: number;
+    name?: string;
+    navTerm?: number;
+  },
+): void {
+  const waypoints = [{ id: 5, name, latitude: 54, longitude: 10 }];
+  if (xte !== undefined) feed.say(129283, { xte_mode: 0, nav_term: navTerm, xte: xte * 1852 }, src);
+  if (name !== undefined) feed.say(129285, { start_rps: 0, route_id: 1, route_name: "", waypoints }, src);
+  if (bearing === undefined) return;
+  const to = { bearing_origin_to_dest: rad(bearing), bearing_position_to_dest: rad(bearing), dest_wp_number: 5 };
+  feed.say(129284, { distance_to_wp: 1852, bearing_reference: "true", calc_type: 0, ...to }, src);
+}
+
+/** Error, side, bearing and destination of APB, then the other sentences of the leg; empty without APB. */
+function legSaid(feed: TestFeed): string[] {
+  const lines = feed.lines();
+  const [, , , error = "", side = "", , , , , , name = "", bearing = ""] =
+    lines.find((line) => line.includes("APB"))?.split(",") ?? [];
+  const others = idsOf(lines).filter((id) => ["RMB", "XTE", "BWC"].includes(id));
+  return error === "" ? others : [error + side, bearing, name, ...others];
+}
+
+Deno.test("a leg is that of one plotter: no other one adds its cross-track error, its names or its end", () => {
+  using apart = new TestFeed();
+  sayLeg(apart, { src: 7, xte: 0.1, name: "SEVEN" });
+  sayLeg(apart, { src: 8, bearing: 80 });
+  assert.deepEqual(legSaid(apart), ["BWC"], "error and bearing of two devices");
+
+  using both = new TestFeed();
+  sayLeg(both, { src: 6, bearing: 60, name: "SIX" });
+  sayLeg(both, { src: 7, xte: 0.1, name: "SEVEN", navTerm: 1 });
+  sayLeg(both, { src: 8, xte: -0.2, bearing: 80, name: "EIGHT" });
+  assert.deepEqual(legSaid(both), ["0.200R", "80.0", "EIGHT", "RMB", "BWC", "XTE"], "one that sends both is preferred");
+
+  sayLeg(both, { src: 8, xte: -0.2, bearing: 80, navTerm: 1 });
+  both.clock.advance(1000);
+  assert.deepEqual(legSaid(both), [], "its navigation has ended");
+});
+
+Deno.test("a leg stays with its plotter while that one sends it, then goes to another", () => {
+  using feed = new TestFeed();
+  const heard: string[][] = [];
+  for (let second = 0; second < 20; second++) {
+    if (second > 0) sayLeg(feed, { src: 6, bearing: 60, xte: 0.6 });
+    if (second < 10) sayLeg(feed, { src: 7, bearing: 70, xte: 0.7 });
+    sayLeg(feed, { src: 8, bearing: 80, xte: 0.8 });
+    heard.push(legSaid(feed).slice(0, 2));
+    feed.clock.advance(1000);
+  }
+  assert.deepEqual(new Set(heard.slice(0, 10).map(String)), new Set(["0.700L,70.0"]));
+  assert.deepEqual(heard.at(-1), ["0.800L", "80.0"], "of those that are left the first-heard one");
+});
+
+Deno.test("a leg keeps the names of its waypoints when the NAME of the plotter becomes known", () => {
+  using feed = new TestFeed();
+  sayLeg(feed, { src: 7, bearing: 70, xte: 0.7, name: "KIEL" });
+  feed.claim(7);
+  sayLeg(feed, { src: 7, bearing: 70 });
+  assert.deepEqual(legSaid(feed), ["0.700L", "70.0", "KIEL", "RMB", "BWC", "XTE"]);
+});
+
 Deno.test("an engine keeps its number when the other one falls silent", () => {
   using feed = new TestFeed();
   const engines = () => feed.lines().filter((line) => line.includes("RPM")).map((line) => line.split(",")[2]);

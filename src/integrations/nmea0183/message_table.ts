@@ -11,6 +11,7 @@ export interface ReceivedMessage {
 }
 
 interface Entry extends ReceivedMessage {
+  readonly device: SourceDevice;
   readonly interval: UsualInterval;
 }
 
@@ -29,27 +30,26 @@ export class MessageTable {
 
   /** Takes a message. */
   note(pgn: number, { device, timeMs, ...message }: ReceivedMessage & { device: SourceDevice; timeMs: number }): void {
+    if (device.name !== "") this.#adopt(device);
     const byDevice = this.#entries.get(pgn) ?? new Map<string, Entry>();
     this.#entries.set(pgn, byDevice);
     const id = idOf(device);
-    if (device.name !== "") this.#adopt(pgn, { byDevice, device, id });
     if (!byDevice.has(id) && byDevice.size >= MAX_DEVICES) return;
     const interval = byDevice.get(id)?.interval ?? new UsualInterval(this.#defaultIntervals.get(pgn) ?? 1000);
     interval.note(timeMs);
-    byDevice.set(id, { ...message, interval });
+    byDevice.set(id, { ...message, device, interval });
   }
 
-  /** A device whose NAME is known now keeps its place. */
-  #adopt(
-    pgn: number,
-    { byDevice, device, id }: { byDevice: Map<string, Entry>; device: SourceDevice; id: string },
-  ): void {
-    const before = idOf({ ...device, name: "" });
-    const entry = byDevice.get(before);
-    if (!entry) return;
-    byDevice.delete(before);
-    if (!byDevice.has(id)) byDevice.set(id, entry);
-    if (this.#used.get(pgn) === before) this.#used.set(pgn, id);
+  /** A device whose NAME is known now keeps its messages, those of other PGNs too. */
+  #adopt(device: SourceDevice): void {
+    const [id, before] = [idOf(device), idOf({ ...device, name: "" })];
+    for (const [pgn, byDevice] of this.#entries) {
+      const entry = byDevice.get(before);
+      if (!entry) continue;
+      byDevice.delete(before);
+      if (!byDevice.has(id)) byDevice.set(id, { ...entry, device });
+      if (this.#used.get(pgn) === before) this.#used.set(pgn, id);
+    }
   }
 
   /** The message of one device; undefined: none, or stale. */
@@ -58,13 +58,20 @@ export class MessageTable {
     return entry && isFresh(entry, nowMs) ? entry : undefined;
   }
 
-  /** The newest message that is not stale, of the device used before, else of the first-heard one. */
-  newest(pgn: number, nowMs: number): ReceivedMessage | undefined {
-    const fresh = [...this.#entries.get(pgn) ?? []].filter(([, entry]) => isFresh(entry, nowMs));
+  /**
+   * The device whose message of a PGN is used: the one used before, else the first-heard one, of those whose message is
+   * not stale.
+   *
+   * @param options.partner a PGN: devices that send this one, too, are preferred
+   */
+  deviceOf(pgn: number, { nowMs, partner }: { nowMs: number; partner?: number | undefined }): SourceDevice | undefined {
+    const fresh = [...this.#entries.get(pgn)?.values() ?? []].filter((entry) => isFresh(entry, nowMs));
+    const complete = fresh.filter(({ device }) => partner !== undefined && this.of(partner, { nowMs, device }));
+    const devices = (complete.length > 0 ? complete : fresh).map(({ device }) => device);
     const used = this.#used.get(pgn);
-    const chosen = fresh.find(([id]) => id === used) ?? fresh[0];
-    if (chosen) this.#used.set(pgn, chosen[0]);
-    return chosen?.[1];
+    const chosen = devices.find((device) => idOf(device) === used) ?? devices[0];
+    if (chosen) this.#used.set(pgn, idOf(chosen));
+    return chosen;
   }
 }
 

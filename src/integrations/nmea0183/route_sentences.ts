@@ -10,7 +10,7 @@ const MAX_RMB_RANGE = 999.9;
 const MAX_WAYPOINT_CHARS = 7;
 const MODE = "A";
 
-/** The active leg: what PGNs 129283, 129284 and 129285 say about it. */
+/** The active leg: what PGNs 129283, 129284 and 129285 of one device say about it. */
 interface Leg {
   /** Metres from the track; positive: the boat is right of it. */
   xte: number | undefined;
@@ -29,8 +29,9 @@ interface Leg {
 }
 
 function legOf(values: SentenceValues): Leg | undefined {
-  const data = values.message(129284);
-  const xte = values.message(129283);
+  // The error of one plotter with the bearing of another would steer an autopilot to neither's waypoint.
+  const plotter = values.beside(129284, 129283);
+  const [data, xte] = [plotter(129284), plotter(129283)];
   if (!data || xte?.number("nav_term") === 1) return undefined;
   const isMagnetic = data.text("bearing_reference") === "magnetic";
   const direction = (field: string): Directions => {
@@ -41,7 +42,7 @@ function legOf(values: SentenceValues): Leg | undefined {
   const nameOf = (field: string): string => {
     const number = data.number(field);
     if (number === undefined) return "";
-    const point = values.message(129285)?.list("waypoints").find((each) => each.number("id") === number);
+    const point = plotter(129285)?.list("waypoints").find((each) => each.number("id") === number);
     return textField(point?.text("name") ?? String(number), MAX_WAYPOINT_CHARS);
   };
   return {

@@ -1,5 +1,5 @@
 import type { DecodedValues, Quantity, QuantityValue, SourceDevice } from "../../quantities/mod.ts";
-import type { MessageTable, ReceivedMessage } from "./message_table.ts";
+import type { MessageTable } from "./message_table.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -55,12 +55,22 @@ export class SentenceValues {
 
   /** A message of the device whose position is used. */
   ofGnss(pgn: number): MessageFields | undefined {
-    return this.#gnss && this.#fields(this.#messages.of(pgn, { nowMs: this.#nowMs, device: this.#gnss }));
+    return this.#of(this.#gnss, pgn);
   }
 
   /** The newest message of a PGN, of one device while it is fresh. */
   message(pgn: number): MessageFields | undefined {
-    return this.#fields(this.#messages.newest(pgn, this.#nowMs));
+    return this.beside(pgn)(pgn);
+  }
+
+  /**
+   * Reads messages of one device: of the one that {@linkcode message} would use.
+   *
+   * @param partner a PGN: devices that send this one, too, are preferred
+   */
+  beside(pgn: number, partner?: number): (pgn: number) => MessageFields | undefined {
+    const device = this.#messages.deviceOf(pgn, { nowMs: this.#nowMs, partner });
+    return (other) => this.#of(device, other);
   }
 
   /** Time of the boat's GNSS or clock messages, milliseconds since 1970; undefined: none on the bus. */
@@ -90,7 +100,8 @@ export class SentenceValues {
     return { true: trueRad ?? shift(magneticRad, 1), magnetic: magneticRad ?? shift(trueRad, -1) };
   }
 
-  #fields(message: ReceivedMessage | undefined): MessageFields | undefined {
+  #of(device: SourceDevice | undefined, pgn: number): MessageFields | undefined {
+    const message = device && this.#messages.of(pgn, { nowMs: this.#nowMs, device });
     return message && new MessageFields(message.decoded, this.#nowMs - message.atMs);
   }
 }
