@@ -294,6 +294,35 @@ Deno.test("course and speed without a position are valid", () => {
   assert.match(feed.lines().find((line) => line.includes("VTG")) ?? "", /,K,A\*/);
 });
 
+Deno.test("the time of a position is that of its device, in whichever message that one sends it", () => {
+  const clock = { days_since_1970: 20455, seconds_today: 3723.5 };
+  const position = { latitude: 54, longitude: 10 };
+  const other = { ...clock, ...position, seconds_today: 7200, gnss_method: 1, gnss_type: 0 };
+  const times = (pgn: number, fields: Record<string, unknown>) => {
+    using feed = new TestFeed();
+    feed.say(129025, position, 7);
+    feed.say(129029, other, 8);
+    feed.say(126992, { ...clock, seconds_today: 10_800 }, 9);
+    feed.say(pgn, fields, 7);
+    const lines = feed.lines().map((line) => line.split(","));
+    return ["RMC", "GGA", "GLL", "ZDA"].map((id) => lines.find(([name]) => name?.endsWith(id))?.[id === "GLL" ? 5 : 1]);
+  };
+  const own = ["010203.50", "010203.50", "010203.50", "010203.50"];
+  assert.deepEqual(times(129029, { ...other, ...clock }), own);
+  assert.deepEqual(times(126992, clock), own);
+  assert.deepEqual(times(129033, { date: "2026-01-02", time: "01:02:03.5", local_offset: 3600 }), own);
+  assert.deepEqual(times(129026, { sog: 1 }), own.map(() => "020000.00"), "it sends no time: that of another one");
+});
+
+Deno.test("the mode of course and speed is that of their device", () => {
+  using feed = new TestFeed();
+  const gnss = { latitude: 54, longitude: 10, gnss_type: 0 };
+  feed.say(129029, { ...gnss, gnss_method: 0 }, 7);
+  feed.say(129026, { sog: 3, cog: 1, cog_reference: "true" }, 8);
+  feed.say(129029, { ...gnss, gnss_method: 2 }, 8);
+  assert.match(feed.lines().find((line) => line.includes("VTG")) ?? "", /,K,D\*/);
+});
+
 Deno.test("AIS goes on when the NAME of the receiver becomes known", () => {
   using feed = new TestFeed();
   const reports = () => feed.lines().filter((line) => line.startsWith("!AIVDM")).length;

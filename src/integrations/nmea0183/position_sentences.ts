@@ -27,7 +27,7 @@ function modeOf(values: SentenceValues): string {
 
 /** Mode indicator of course and speed, which a device may have without a position. */
 function speedModeOf(values: SentenceValues): string {
-  return MODES[values.ofGnss(129029)?.number("gnss_method") ?? 1] ?? "A";
+  return MODES[values.ofSource("sog", 129029)?.number("gnss_method") ?? 1] ?? "A";
 }
 
 function qualityOf(values: SentenceValues): string {

@@ -16,7 +16,7 @@ export const SENTENCES: readonly SentenceRow[] = [
 
 /** PGNs that sentences are made of and that are no quantities, with their usual intervals in milliseconds. */
 export const SENTENCE_PGNS: ReadonlyMap<number, number> = new Map([
-  ...[126992, 129029, 129283, 129284, 129291, 129539, 129540].map((pgn) => [pgn, 1000] as const),
+  ...[126992, 129029, 129033, 129283, 129284, 129291, 129539, 129540].map((pgn) => [pgn, 1000] as const),
   [127237, 250],
   // Sent when it changes, and on request; commonly at least each half minute.
   [129285, 30_000],

@@ -2,34 +2,35 @@ import type { DecodedValues, Quantity, QuantityValue, SourceDevice } from "../..
 import type { MessageTable } from "./message_table.ts";
 
 const DAY_MS = 86_400_000;
+/** PGNs with date and time, the preferred one first. */
+const TIME_PGNS = [129029, 126992, 129033];
 
 /** What sentences are made of: fresh values of the preferred sources at one moment. A stale value does not exist. */
 export class SentenceValues {
   readonly #values = new Map<string, QuantityValue>();
-  readonly #known = new Set<string>();
+  /** Preferred device of each known quantity, also while its value is stale. */
+  readonly #devices = new Map<string, SourceDevice | undefined>();
   readonly #messages: MessageTable;
   readonly #nowMs: number;
-  readonly #gnss: SourceDevice | undefined;
 
   /** @param options.nowMs monotonic milliseconds */
   constructor(quantities: readonly Quantity[], { messages, nowMs }: { messages: MessageTable; nowMs: number }) {
     this.#messages = messages;
     this.#nowMs = nowMs;
     for (const { key, preferred } of quantities) {
-      this.#known.add(key);
+      this.#devices.set(key, preferred?.device);
       if (preferred && !preferred.isStale) this.#values.set(key, preferred.value);
-      if (key === "position") this.#gnss = preferred?.device;
     }
   }
 
   /** True if a quantity was ever received. */
   wasKnown(key: string): boolean {
-    return this.#known.has(key);
+    return this.#devices.has(key);
   }
 
   /** Number of quantities ever received whose keys match. */
   countKnown(pattern: RegExp): number {
-    return [...this.#known].filter((key) => pattern.test(key)).length;
+    return [...this.#devices.keys()].filter((key) => pattern.test(key)).length;
   }
 
   /** A number of the preferred source; undefined: missing or stale. */
@@ -55,7 +56,12 @@ export class SentenceValues {
 
   /** A message of the device whose position is used. */
   ofGnss(pgn: number): MessageFields | undefined {
-    return this.#of(this.#gnss, pgn);
+    return this.ofSource("position", pgn);
+  }
+
+  /** A message of the device whose value of a quantity is used. */
+  ofSource(key: string, pgn: number): MessageFields | undefined {
+    return this.#of(this.#devices.get(key), pgn);
   }
 
   /** The newest message of a PGN, of one device while it is fresh. */
@@ -73,13 +79,13 @@ export class SentenceValues {
     return (other) => this.#of(device, other);
   }
 
-  /** Time of the boat's GNSS or clock messages, milliseconds since 1970; undefined: none on the bus. */
+  /**
+   * Time of the device whose position is used, else of another one, milliseconds since 1970; undefined: none on the bus.
+   */
   get timeMs(): number | undefined {
-    for (const message of [this.ofGnss(129029), this.message(129029), this.message(126992)]) {
-      const [day, second] = [message?.number("days_since_1970"), message?.number("seconds_today")];
-      if (message && day !== undefined && second !== undefined) return day * DAY_MS + second * 1000 + message.ageMs;
-    }
-    return undefined;
+    const times = (read: (pgn: number) => MessageFields | undefined) => TIME_PGNS.map((pgn) => timeOf(read(pgn)));
+    const isTime = (timeMs: number | undefined) => timeMs !== undefined;
+    return times((pgn) => this.ofGnss(pgn)).find(isTime) ?? times((pgn) => this.message(pgn)).find(isTime);
   }
 
   /** Magnetic variation, east positive, radians. */
@@ -138,6 +144,16 @@ export class MessageFields {
     const value = this.#decoded[field];
     return Array.isArray(value) ? value.filter(isObject).map((each) => new MessageFields(each)) : [];
   }
+}
+
+/** Time that a message of {@linkcode TIME_PGNS} says, and its age. */
+function timeOf(message: MessageFields | undefined): number | undefined {
+  if (!message) return undefined;
+  const [day, second] = [message.number("days_since_1970"), message.number("seconds_today")];
+  const timeMs = day !== undefined && second !== undefined
+    ? day * DAY_MS + second * 1000
+    : Date.parse(`${message.text("date")}T${message.text("time")}Z`);
+  return Number.isFinite(timeMs) ? timeMs + message.ageMs : undefined;
 }
 
 function isObject(value: unknown): value is DecodedValues {
