@@ -154,3 +154,17 @@ Deno.test(
     assert.equal(told.at(-1)?.parsed.values.shipname, "ABCDEFGHIJKLMNOPQRST");
   },
 );
+
+Deno.test("the seconds of an ETA, which AIS does not have, change no bit", () => {
+  const lines = (eta_time: number) =>
+    aisReport(129794, { decoded: { message_id: 5, user_id: 244_000_001, eta_date: 20455, eta_time }, group: 0 })?.lines;
+  assert.deepEqual(lines(45_015), lines(45_000));
+  assert.notDeepEqual(lines(45_060), lines(45_000));
+});
+
+Deno.test("a number with more bits than its field is sent as not available", () => {
+  const lines = (imo_number: number | undefined) =>
+    aisReport(129794, { decoded: { message_id: 5, user_id: 244_000_001, imo_number }, group: 0 })?.lines;
+  assert.deepEqual(lines(2 ** 30 + 7), lines(undefined));
+  assert.notDeepEqual(lines(2 ** 30 - 1), lines(undefined));
+});

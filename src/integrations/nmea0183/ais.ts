@@ -150,16 +150,21 @@ const OTHERS: Readonly<Record<number, (fields: AisFields) => AisValues>> = {
       virtual: fields.code("virtual_aton_flag"),
     };
   },
-  129793: (fields) =>
-    fields.dayAndTime(["position_date", "position_time"], ["year", "month", "day", "hour", "minute", "seconds"]),
-  129794: (fields) => ({
-    ...fields.size(SHIP_SIZE),
-    ...fields.dayAndTime(["eta_date", "eta_time"], ["", "eta_month", "eta_day", "eta_hour", "eta_minute", ""]),
-    version: fields.code("ais_version_indicator"),
-    imo: fields.code("imo_number"),
-    draught: fields.scaled("draught", { factor: 10, most: 255 }),
-    destination: fields.text("destination"),
-  }),
+  129793: (fields) => {
+    const { second, ...rest } = fields.dayAndTime("position_date", "position_time");
+    return { ...rest, seconds: second };
+  },
+  129794: (fields) => {
+    const eta = fields.dayAndTime("eta_date", "eta_time");
+    return {
+      ...fields.size(SHIP_SIZE),
+      ...{ eta_month: eta.month, eta_day: eta.day, eta_hour: eta.hour, eta_minute: eta.minute },
+      version: fields.code("ais_version_indicator"),
+      imo: fields.code("imo_number"),
+      draught: fields.scaled("draught", { factor: 10, most: 255 }),
+      destination: fields.text("destination"),
+    };
+  },
   129798: (fields) => ({
     altitude: fields.scaled("altitude", { most: MAX_ALTITUDE }),
     // Aircraft have knots, not tenths.
@@ -180,6 +185,8 @@ interface SizeFields {
   /** Distance of the antenna from the bow and from the starboard side. */
   references: readonly [string, string];
 }
+
+type DatePart = "year" | "month" | "day" | "hour" | "minute" | "second";
 
 /** Codes of a PGN's labelled fields, by field and label. */
 const codes = new Map<number, ReadonlyMap<string, ReadonlyMap<string, number>>>();
@@ -262,18 +269,15 @@ class AisFields {
     };
   }
 
-  /** Year, month, day, hour, minute and second of a date and a time, under `names`. */
-  dayAndTime([date, time]: readonly [string, string], names: readonly string[]): AisValues {
-    const [day, second] = [this.#decoded[date], this.#decoded[time]];
-    const values: Record<string, number> = {};
-    const set = (index: number, value: number) => values[names[index] ?? ""] = value;
-    if (typeof day === "number") {
-      const at = new Date(day * DAY_MS);
-      [at.getUTCFullYear(), at.getUTCMonth() + 1, at.getUTCDate()].forEach((value, index) => set(index, value));
-    }
-    if (typeof second === "number" && second < 86_400) {
-      [second / 3600, second / 60 % 60, second % 60].forEach((value, index) => set(index + 3, Math.floor(value)));
-    }
-    return values;
+  /** Parts of a date and a time, as far as the message has them. */
+  dayAndTime(date: string, time: string): Partial<Record<DatePart, number>> {
+    const [days, seconds] = [this.#decoded[date], this.#decoded[time]];
+    const at = typeof days === "number" ? new Date(days * DAY_MS) : undefined;
+    const second = typeof seconds === "number" && seconds < 86_400 ? Math.floor(seconds) : undefined;
+    return {
+      ...at && { year: at.getUTCFullYear(), month: at.getUTCMonth() + 1, day: at.getUTCDate() },
+      ...second !== undefined &&
+        { hour: Math.floor(second / 3600), minute: Math.floor(second / 60) % 60, second: second % 60 },
+    };
   }
 }

@@ -1,25 +1,28 @@
 import { sentence } from "./line.ts";
 
-/** A field of an AIS message (ITU-R M.1371-5). */
-export interface AisField {
-  readonly name: string;
-  readonly bits: number;
-  /** Value that means "not available"; for a text, undefined. */
-  readonly missing: number;
-  readonly isText: boolean;
-}
+/** A field of an AIS message (ITU-R M.1371-5). Spare bits have no name, so that no value can get into them. */
+export type AisField =
+  // `missing`: the value that means "not available".
+  | { readonly kind: "number"; readonly name: string; readonly bits: number; readonly missing: number }
+  | { readonly kind: "text"; readonly name: string; readonly bits: number }
+  | { readonly kind: "spare"; readonly bits: number };
 
 /** Values of an AIS message by field: numbers as AIS encodes them, and texts. */
 export type AisValues = Readonly<Record<string, number | string | undefined>>;
 
 /** A number; negative values are two's complement. */
 export function number(name: string, bits: number, missing = 0): AisField {
-  return { name, bits, missing, isText: false };
+  return { kind: "number", name, bits, missing };
 }
 
 /** A text of six-bit characters. */
 export function text(name: string, bits: number): AisField {
-  return { name, bits, missing: 0, isText: true };
+  return { kind: "text", name, bits };
+}
+
+/** Bits that are 0. */
+export function spare(bits: number): AisField {
+  return { kind: "spare", bits };
 }
 
 const CHARACTER_BITS = 6;
@@ -33,11 +36,20 @@ const MAX_TEXT_BITS = 161 * CHARACTER_BITS;
 export function aisBits(fields: readonly AisField[], values: AisValues): number[] {
   const bits: number[] = [];
   for (const field of fields) {
+    if (field.kind === "spare") {
+      pushNumber(bits, { value: 0, bits: field.bits });
+      continue;
+    }
     const value = values[field.name];
-    if (field.isText) pushText(bits, { value: typeof value === "string" ? value : "", bits: field.bits });
-    else pushNumber(bits, { value: typeof value === "number" ? value : field.missing, bits: field.bits });
+    if (field.kind === "text") pushText(bits, { value: typeof value === "string" ? value : "", bits: field.bits });
+    else pushNumber(bits, { value: fits(value, field.bits) ? value : field.missing, bits: field.bits });
   }
   return bits;
+}
+
+/** A number with more bits than the field would become another one. */
+function fits(value: number | string | undefined, bits: number): value is number {
+  return typeof value === "number" && value >= -(2 ** (bits - 1)) && value < 2 ** bits;
 }
 
 function pushNumber(bits: number[], { value, bits: width }: { value: number; bits: number }): void {

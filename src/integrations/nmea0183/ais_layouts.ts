@@ -1,4 +1,4 @@
-import { type AisField, number, text } from "./ais_bits.ts";
+import { type AisField, number, spare, text } from "./ais_bits.ts";
 
 /** Longitude that means "not available": 181 degrees in 1/10 000 minute. */
 const NO_LONGITUDE = 181 * 600_000;
@@ -18,7 +18,6 @@ const FIX = number("fix", 4);
 const SHIP_NAME = text("name", 120);
 const CALLSIGN = text("callsign", 42);
 const SIZE = [number("to_bow", 9), number("to_stern", 9), number("to_port", 6), number("to_starboard", 6)];
-const spare = (bits: number): AisField => number("", bits);
 
 const POSITION_A = [
   ...HEAD,
