@@ -67,7 +67,7 @@ async function tell(messages: readonly { pgn: number; decoded: Decoded }[]): Pro
     return report ? [{ ...message, lines: report.lines }] : [];
   });
   for (const line of made.flatMap(({ lines }) => lines)) {
-    assert.match(line, /^!AIVD[MO],\d,\d,\d?,[AB],[0-W`-w]+,[0-5]\*[0-9A-F]{2}\r\n$/);
+    assert.match(line, /^!AIVD[MO],\d,\d,\d?,[AB]?,[0-W`-w]+,[0-5]\*[0-9A-F]{2}\r\n$/);
     assert.ok(line.length <= MAX_SENTENCE_CHARS, line);
   }
   const parsed = await parseSentences(made.flatMap(({ lines }) => lines));
@@ -155,6 +155,38 @@ Deno.test(
   },
 );
 
+/** A message with these fields as pyais reads what we make of it. */
+function said(pgn: number, fields: Record<string, unknown>): { pgn: number; decoded: Decoded } {
+  return { pgn, decoded: decode(pgn, encode(pgn, fields as Parameters<typeof encode>[1])) ?? assert.fail() };
+}
+
+Deno.test("pyais reads the radio status, vendor, mothership and name that the message has", PYTHON_NMEA, async () => {
+  const state = 0x7_abcd;
+  const [shipping, aircraft, base, classB, pleasure, tender, mark] = (await tell([
+    said(129038, { message_id: 3, user_id: 244_000_001, communication_state: state }),
+    // 19 bits as bytes, the lowest first.
+    said(129798, { message_id: 9, user_id: 111_000_001, communication_state: "cdab07" }),
+    said(129793, { message_id: 4, user_id: 2_440_001, communication_state: state }),
+    said(129039, { message_id: 18, user_id: 244_000_001, communication_state: state, ais_comm_state: 0 }),
+    said(129810, { message_id: 24, user_id: 244_000_001, vendor_id: "SRT1 A_", ship_length: 12, ship_beam: 4 }),
+    said(129810, { message_id: 24, user_id: 982_440_001, mothership_mmsi: 244_123_456, ship_length: 12, ship_beam: 4 }),
+    said(129041, { message_id: 21, user_id: 992_440_001, aton_name: "ABCDEFGHIJKLMNOPQRSTUVWXY" }),
+  ])).map(({ parsed: { values } }) => values);
+  for (const each of [shipping, aircraft, base, classB]) assert.equal(each?.radio, state, `type ${each?.msg_type}`);
+  // "1 A_" in six-bit characters: 49, 32, 1 and 31; model 4 bits, serial number 20.
+  const unit = ((49 * 64 + 32) * 64 + 1) * 64 + 31;
+  assert.deepEqual([pleasure?.vendorid, pleasure?.model, pleasure?.serial], ["SRT", unit >> 20, unit & 0xf_ffff]);
+  assert.deepEqual([pleasure?.to_stern, pleasure?.to_port], [12, 4]);
+  assert.equal(tender?.mothership_mmsi, 244_123_456);
+  assert.deepEqual([mark?.name, mark?.name_ext], ["ABCDEFGHIJKLMNOPQRST", "UVWXY"]);
+});
+
+Deno.test("a tender without a mothership has no size in its place", () => {
+  const lines = (fields: Record<string, number>) =>
+    aisReport(129810, { decoded: { message_id: 24, user_id: 982_440_001, ...fields }, group: 0 })?.lines;
+  assert.deepEqual(lines({ ship_length: 12, ship_beam: 4, position_ref_bow: 5 }), lines({}));
+});
+
 Deno.test("the seconds of an ETA, which AIS does not have, change no bit", () => {
   const lines = (eta_time: number) =>
     aisReport(129794, { decoded: { message_id: 5, user_id: 244_000_001, eta_date: 20455, eta_time }, group: 0 })?.lines;
@@ -167,4 +199,14 @@ Deno.test("a number with more bits than its field is sent as not available", () 
     aisReport(129794, { decoded: { message_id: 5, user_id: 244_000_001, imo_number }, group: 0 })?.lines;
   assert.deepEqual(lines(2 ** 30 + 7), lines(undefined));
   assert.notDeepEqual(lines(2 ** 30 - 1), lines(undefined));
+});
+
+Deno.test("own information that was not broadcast is an AIVDO without a channel", () => {
+  const start = (ais_transceiver_info: string) =>
+    aisReport(129038, { decoded: { message_id: 1, user_id: 244_000_001, ais_transceiver_info }, group: 0 })
+      ?.lines[0]?.slice(0, 14);
+  assert.deepEqual(
+    ["channel_a_vdl", "channel_b_vdl", "channel_a_coupler", "channel_b_coupler", "own_information"].map(start),
+    ["!AIVDM,1,1,,A,", "!AIVDM,1,1,,B,", "!AIVDO,1,1,,A,", "!AIVDO,1,1,,B,", "!AIVDO,1,1,,,1"],
+  );
 });

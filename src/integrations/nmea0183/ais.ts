@@ -15,10 +15,12 @@ const MAX_MMSI = 999_999_999;
 /** Turning faster than this, in the units of AIS. */
 const MAX_TURN = 126;
 const TURN_FACTOR = 4.733;
+/** Communication state that is not available in NMEA 2000: 19 bits. */
+const NO_RADIO = 2 ** 19 - 1;
 const MAX_NAME_CHARS = 20;
 const MAX_NAME_EXTENSION_CHARS = 14;
-/** Of the vendor's text the first characters name the vendor; model and serial number follow in bits of their own. */
-const VENDOR_CHARS = 3;
+/** MMSI of an auxiliary craft, such as a tender: 98 and seven digits. */
+const AUXILIARY_CRAFT = { from: 980_000_000, to: 989_999_999 };
 
 /** Message types of each PGN; the first is used when the message names another one. */
 const TYPES: Readonly<Record<number, readonly number[]>> = {
@@ -68,7 +70,7 @@ export function aisReport(
   if (!types || mmsi === undefined || mmsi > MAX_MMSI) return undefined;
   const id = fields.code("message_id");
   const type = types.find((each) => each === id) ?? types[0] ?? 0;
-  const layout = AIS_LAYOUTS[pgn === 129810 ? "24.1" : String(type)] ?? [];
+  const layout = AIS_LAYOUTS[pgn === 129810 ? partB(mmsi) : String(type)] ?? [];
   const values = { ...commonOf(fields), ...OTHERS[pgn]?.(fields), type, mmsi };
   const transceiver = fields.code("ais_transceiver_info") ?? fields.code("ais_transceiver_information");
   const isOwn = transceiver === undefined ? undefined : OWN.has(transceiver);
@@ -77,14 +79,25 @@ export function aisReport(
     isOwn,
     lines: aisSentences(aisBits(layout, values), {
       talker: isOwn ?? isOwnMmsi(mmsi) ? "AIVDO" : "AIVDM",
-      channel: transceiver !== undefined && transceiver % 2 === 1 ? "B" : "A",
+      channel: channelOf(transceiver),
       group,
     }),
   };
 }
 
-/** Transceiver information: transmitted on channel A or B, and own information that was not broadcast. */
-const OWN = new Set([2, 3, 4]);
+/** Transceiver information: own information that was not broadcast. */
+const NOT_BROADCAST = 4;
+/** Transceiver information of the own vessel; 2 and 3: transmitted on channel A and B. */
+const OWN = new Set([2, 3, NOT_BROADCAST]);
+
+function channelOf(transceiver = 0): "A" | "B" | "" {
+  if (transceiver === NOT_BROADCAST) return "";
+  return transceiver % 2 === 1 ? "B" : "A";
+}
+
+function partB(mmsi: number): string {
+  return mmsi >= AUXILIARY_CRAFT.from && mmsi <= AUXILIARY_CRAFT.to ? "24.1 auxiliary" : "24.1";
+}
 
 /** Fields that several PGNs share, where they have them. */
 function commonOf(fields: AisFields): AisValues {
@@ -97,7 +110,7 @@ function commonOf(fields: AisFields): AisValues {
     speed: fields.scaled("sog", { factor: KNOTS * 10, most: MAX_SPEED }),
     second: fields.code("time_stamp"),
     raim: fields.code("raim"),
-    radio: fields.code("communication_state"),
+    radio: fields.radio(),
     assigned: fields.code("ais_mode") ?? fields.code("assigned_mode_flag"),
     dte: fields.code("dte"),
     fix: fields.code("gnss_type") ?? fields.code("position_fix_type"),
@@ -174,7 +187,8 @@ const OTHERS: Readonly<Record<number, (fields: AisFields) => AisValues>> = {
   129810: (fields) => ({
     ...fields.size(SHIP_SIZE),
     part: 1,
-    vendor: fields.text("vendor_id")?.slice(0, VENDOR_CHARS),
+    vendor: fields.text("vendor_id"),
+    mothership: fields.code("mothership_mmsi"),
   }),
 };
 
@@ -218,6 +232,14 @@ class AisFields {
     const value = this.#decoded[field];
     if (typeof value === "number") return Number.isInteger(value) ? value : undefined;
     return typeof value === "string" ? this.#codes.get(field)?.get(value) : undefined;
+  }
+
+  /** Communication state: a number, or hexadecimal bytes, the lowest first. */
+  radio(): number | undefined {
+    const value = this.#decoded.communication_state;
+    if (typeof value !== "string") return this.code("communication_state");
+    const state = Number.parseInt(value.match(/../g)?.reverse().join("") ?? "", 16);
+    return state < NO_RADIO ? state : undefined;
   }
 
   text(field: string): string | undefined {

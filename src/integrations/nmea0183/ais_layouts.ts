@@ -31,7 +31,13 @@ const BASE_STATION = [
   ...[...POSITION, FIX, spare(10), RAIM, number("radio", 19)],
 ];
 
-/** Fields of the AIS messages by type (ITU-R M.1371-5, annex 8). Type 24 is in two parts: 24 and 24.1. */
+/** NMEA 2000 has the vendor, the model and the serial number as one text of seven characters. */
+const PART_B = [...HEAD, number("part", 2), number("ship_type", 8), text("vendor", 42), CALLSIGN];
+
+/**
+ * Fields of the AIS messages by type (ITU-R M.1371-5, annex 8). Type 24 is in two parts: 24 and 24.1, in which an auxiliary
+ * craft has the MMSI of its mothership instead of its size.
+ */
 export const AIS_LAYOUTS: Readonly<Record<string, readonly AisField[]>> = {
   "1": POSITION_A,
   "2": POSITION_A,
@@ -64,16 +70,6 @@ export const AIS_LAYOUTS: Readonly<Record<string, readonly AisField[]>> = {
     ...[number("aton_status", 8), RAIM, number("virtual", 1), ASSIGNED, spare(1), text("name_extension", 0)],
   ],
   "24": [...HEAD, spare(2), SHIP_NAME],
-  "24.1": [
-    ...HEAD,
-    ...[
-      number("part", 2),
-      number("ship_type", 8),
-      text("vendor", 18),
-      number("model", 24),
-      CALLSIGN,
-      ...SIZE,
-      spare(6),
-    ],
-  ],
+  "24.1": [...PART_B, ...SIZE, spare(6)],
+  "24.1 auxiliary": [...PART_B, number("mothership", 30), spare(6)],
 };
