@@ -10,12 +10,14 @@ import { errorText, parseDuration } from "@vessel/gateway/base";
 import { hint } from "@vessel/gateway/units";
 import { lineTargetOf } from "./line_target.ts";
 import { OptionGroup } from "./option_types.ts";
-import { type Check, definedOnly, type SettingsOf, warn } from "./options.ts";
+import { type Check, definedOnly, refuse, type SettingsOf, warn } from "./options.ts";
 
 const nmea0183 = new OptionGroup("NMEA 0183", { section: "nmea0183" });
 const MAX_INTERVAL_MS = 3_600_000;
 /** Longest source of a tag block, characters (IEC 61162-450). */
 const TAG_SOURCE = /^[A-Za-z0-9]{1,15}$/;
+/** The name in {@linkcode SENTENCE_NAMES} that has no interval. */
+const AIS = "AIS";
 const TALKER = /^[A-Z]{2}$/;
 
 /** Options of the NMEA 0183 server. */
@@ -95,6 +97,14 @@ export const nmea0183Checks: readonly Check<Nmea0183OptionSettings>[] = [
         nmea0183Listen.length === 0 && isGiven(name) && "Not used without -nmea0183-listen",
     )
   ),
+  refuse(["nmea0183Sentences"], ({ nmea0183Sentences }) => twice(nmea0183Sentences)),
+  refuse(["nmea0183Rates"], ({ nmea0183Rates }) => twice(nmea0183Rates.map((text) => rateOf(text)[0]))),
+  refuse(["nmea0183Rates", "nmea0183Sentences"], ({ nmea0183Rates, nmea0183Sentences }) => {
+    const sent = withInterval(nmea0183Sentences.length > 0 ? nmea0183Sentences : DEFAULT_SENTENCE_NAMES);
+    const unsent = nmea0183Rates.map((text) => rateOf(text)[0]).find((name) => !sent.includes(name));
+    const allowed = [sent.join(", "), `"${unsent}" in -nmea0183-sentences`].filter((text) => text !== "").join(", or ");
+    return unsent !== undefined && `Cannot use an interval of "${unsent}": it is not sent: expected ${allowed}`;
+  }),
 ];
 
 /** The library's settings of NMEA 0183; undefined if it is off. */
@@ -123,15 +133,33 @@ function problemOf(read: () => unknown): string | undefined {
 
 function checkSentence(name: string): string | undefined {
   if (SENTENCE_NAMES.includes(name)) return undefined;
-  return `There is no sentence "${name}"${hint(name, { known: SENTENCE_NAMES })}`;
+  const nearest = hint(name, { known: SENTENCE_NAMES });
+  return `There is no sentence "${name}"${nearest || `: expected ${SENTENCE_NAMES.join(", ")}`}`;
+}
+
+function twice(names: readonly string[]): string | undefined {
+  const name = names.find((each, index) => names.indexOf(each) < index);
+  return name && `Cannot use the sentence "${name}" twice: expected each one once`;
+}
+
+function withInterval(names: readonly string[]): string[] {
+  return names.filter((name) => name !== AIS);
 }
 
 /** @throws {RangeError} the text has another form */
 function rateOf(text: string): [string, number] {
   const [name = "", duration, ...rest] = text.split("=").map((part) => part.trim());
-  if (duration === undefined || rest.length > 0) throw new RangeError("Expected NAME=DURATION, such as RMC=500ms");
+  if (duration === undefined || rest.length > 0) {
+    throw new RangeError(`Cannot read "${text}": expected NAME=DURATION, such as RMC=500ms`);
+  }
   const problem = checkSentence(name);
   if (problem !== undefined) throw new RangeError(problem);
+  if (name === AIS) {
+    const allowed = withInterval(SENTENCE_NAMES).join(", ");
+    throw new RangeError(
+      `Cannot use an interval of "${name}": AIS sentences are sent as they arrive: expected one of ${allowed}`,
+    );
+  }
   const ms = parseDuration(duration);
   if (ms >= MIN_SENTENCE_INTERVAL_MS && ms <= MAX_INTERVAL_MS) return [name, ms];
   throw new RangeError(`Cannot use the interval "${duration}": expected 100ms to 1h`);
