@@ -323,6 +323,19 @@ Deno.test("the mode of course and speed is that of their device", () => {
   assert.match(feed.lines().find((line) => line.includes("VTG")) ?? "", /,K,D\*/);
 });
 
+Deno.test("the course of a VTG is that of one device, by both references", () => {
+  using feed = new TestFeed();
+  feed.say(127258, { source: "true", variation: rad(4) });
+  const magnetic = { sog: 3, cog: rad(200), cog_reference: "magnetic" };
+  feed.say(129026, magnetic, 7);
+  const course = () => feed.lines().find((line) => line.includes("VTG"))?.split(",").slice(1, 5).join();
+  assert.equal(course(), "204.0,T,200.0,M");
+  feed.clock.advance(1000);
+  feed.say(129026, magnetic, 7);
+  feed.say(129026, { sog: 3, cog: rad(10), cog_reference: "true" }, 8);
+  assert.equal(course(), "10.0,T,6.0,M");
+});
+
 Deno.test("AIS goes on when the NAME of the receiver becomes known", () => {
   using feed = new TestFeed();
   const reports = () => feed.lines().filter((line) => line.startsWith("!AIVDM")).length;

@@ -1,7 +1,7 @@
 import { dateFields, directionField, numberField, positionFields, sidedField, timeField } from "./line.ts";
 import { lineIf, type SentenceRow } from "./sentence.ts";
 import { KMH, KNOTS } from "./units.ts";
-import type { MessageFields, SentenceValues } from "./values.ts";
+import type { Directions, MessageFields, SentenceValues } from "./values.ts";
 
 /** Fix quality of GGA by the method of PGN 129029: the numbers are the same up to 8. */
 const MAX_METHOD = 8;
@@ -41,6 +41,12 @@ function statusOf(values: SentenceValues): string {
   return VALID_MODES.has(modeOf(values)) ? "A" : "V";
 }
 
+/** Course over ground. The true course of one device never goes with the magnetic one of another. */
+function courseOf(values: SentenceValues): Directions {
+  const course = values.number("cog.true");
+  return values.completed(course, course === undefined ? values.number("cog.magnetic") : undefined);
+}
+
 function hasPosition(values: SentenceValues): true | undefined {
   return values.wasKnown("position") || undefined;
 }
@@ -52,7 +58,7 @@ function rmc(values: SentenceValues): string[] {
     statusOf(values),
     ...positionFields(values.position),
     numberField(values.number("sog"), { factor: KNOTS, digits: 2 }),
-    directionField(values.directions("cog.true", "cog.magnetic").true),
+    directionField(courseOf(values).true),
     day + month + year.slice(2),
     ...sidedField(values.variation, ["E", "W"]),
     modeOf(values),
@@ -75,7 +81,7 @@ function gga(values: SentenceValues): string[] {
 }
 
 function vtg(values: SentenceValues): string[] {
-  const course = values.directions("cog.true", "cog.magnetic");
+  const course = courseOf(values);
   const speed = values.number("sog");
   return [
     ...[directionField(course.true), "T", directionField(course.magnetic), "M"],
