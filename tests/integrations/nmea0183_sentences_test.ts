@@ -275,6 +275,13 @@ Deno.test("a leg keeps the names of its waypoints when the NAME of the plotter b
   assert.deepEqual(legSaid(feed), ["0.700L", "70.0", "KIEL", "RMB", "BWC", "XTE"]);
 });
 
+Deno.test("a plotter that has no active waypoint makes no sentence of a leg", () => {
+  using feed = new TestFeed();
+  feed.say(129283, {});
+  feed.say(129284, {});
+  assert.deepEqual(feed.lines(), []);
+});
+
 Deno.test("an engine keeps its number when the other one falls silent", () => {
   using feed = new TestFeed();
   const engines = () => feed.lines().filter((line) => line.includes("RPM")).map((line) => line.split(",")[2]);
@@ -323,7 +330,7 @@ Deno.test("the mode of course and speed is that of their device", () => {
   assert.match(feed.lines().find((line) => line.includes("VTG")) ?? "", /,K,D\*/);
 });
 
-Deno.test("the course of a VTG is that of one device, by both references", () => {
+Deno.test("the course of a VTG is that of the device of its speed, by both references", () => {
   using feed = new TestFeed();
   feed.say(127258, { source: "true", variation: rad(4) });
   const magnetic = { sog: 3, cog: rad(200), cog_reference: "magnetic" };
@@ -332,6 +339,10 @@ Deno.test("the course of a VTG is that of one device, by both references", () =>
   assert.equal(course(), "204.0,T,200.0,M");
   feed.clock.advance(1000);
   feed.say(129026, magnetic, 7);
+  feed.say(129026, { sog: 3, cog: rad(10), cog_reference: "true" }, 8);
+  assert.equal(course(), "204.0,T,200.0,M");
+  feed.clock.advance(30_000);
+  feed.say(127258, { source: "true", variation: rad(4) });
   feed.say(129026, { sog: 3, cog: rad(10), cog_reference: "true" }, 8);
   assert.equal(course(), "10.0,T,6.0,M");
 });

@@ -41,10 +41,12 @@ function statusOf(values: SentenceValues): string {
   return VALID_MODES.has(modeOf(values)) ? "A" : "V";
 }
 
-/** Course over ground. The true course of one device never goes with the magnetic one of another. */
+/** Course over ground of one device: if possible, of that whose speed is used. */
 function courseOf(values: SentenceValues): Directions {
-  const course = values.number("cog.true");
-  return values.completed(course, course === undefined ? values.number("cog.magnetic") : undefined);
+  const keys = ["cog.true", "cog.magnetic"].filter((each) => values.number(each) !== undefined);
+  const key = keys.find((each) => values.isOneSource(each, "sog")) ?? keys[0] ?? "";
+  const course = values.number(key);
+  return key === "cog.magnetic" ? values.completed(undefined, course) : values.completed(course, undefined);
 }
 
 function hasPosition(values: SentenceValues): true | undefined {

@@ -108,8 +108,9 @@ function rmb(leg: Leg): string[] | undefined {
   ];
 }
 
-/** BWC and BWR: bearing and distance to the waypoint. */
-function bearingTo(values: SentenceValues, leg: Leg): string[] {
+/** BWC and BWR: bearing and distance to the waypoint. A plotter without an active one has neither. */
+function bearingTo(values: SentenceValues, leg: Leg): string[] | undefined {
+  if ((leg.bearing.true ?? leg.bearing.magnetic ?? leg.distance) === undefined) return undefined;
   return [
     timeField(values.timeMs),
     ...positionFields(leg.position),

@@ -88,6 +88,12 @@ export class SentenceValues {
     return times((pgn) => this.ofGnss(pgn)).find(isTime) ?? times((pgn) => this.message(pgn)).find(isTime);
   }
 
+  /** True if the values of two quantities are those of one device. */
+  isOneSource(key: string, other: string): boolean {
+    const [a, b] = [this.#devices.get(key), this.#devices.get(other)];
+    return a !== undefined && a.name === b?.name && a.src === b.src && a.bus === b.bus;
+  }
+
   /** Magnetic variation, east positive, radians. */
   get variation(): number | undefined {
     return this.number("variation");
