@@ -54,7 +54,7 @@ function fits(value: number | string | undefined, bits: number): value is number
 
 function pushNumber(bits: number[], { value, bits: width }: { value: number; bits: number }): void {
   const unsigned = value < 0 ? value + 2 ** width : value;
-  for (let bit = width - 1; bit >= 0; bit--) bits.push(Math.floor(unsigned / 2 ** bit) % 2);
+  for (let bit = width - 1; bit >= 0; bit--) bits.push((unsigned >>> bit) & 1);
 }
 
 function pushText(bits: number[], { value, bits: width }: { value: string; bits: number }): void {
