@@ -41,11 +41,13 @@ import { MAX_RECENT } from "../src/integrations/alerts/alerts.ts";
 import { DEFAULT_MAX_READINGS } from "../src/quantities/mod.ts";
 import { MAX_CHUNK_BUCKETS, MAX_CHUNK_SERIES } from "../src/series/rollup/rolled_file.ts";
 import {
+  ANSWERS_PER_SECOND,
   MAX_CLIENT_ASSEMBLIES,
-  REQUESTS_PER_SECOND as ANSWERS_PER_SECOND,
+  REFUSALS_MS,
+  REQUESTS_PER_SECOND as CLIENT_REQUESTS_PER_SECOND,
 } from "../src/integrations/gateway/client.ts";
 import { MAX_SENT_FRAMES } from "../src/integrations/gateway/sent_frames.ts";
-import { STALLED_MS } from "../src/integrations/line_server.ts";
+import { INPUT_BYTES_PER_SECOND, STALLED_MS } from "../src/integrations/line_server.ts";
 import { MAX_SUBJECTS } from "../src/integrations/alerts/subjects.ts";
 import { ACK_TIMEOUT_MS, WINDOW_MESSAGES } from "../src/integrations/mqtt/mqtt.ts";
 import { MAX_ENTITIES } from "../src/integrations/mqtt/home_assistant.ts";
@@ -303,7 +305,8 @@ const OUTSIDE: readonly FixedLimit[] = [
   {
     what: "Time in which a client of the NMEA 0183 server or the gateway server takes nothing",
     limit: ms(STALLED_MS),
-    beyond: "It is disconnected, and logged with the number of its drops.",
+    beyond:
+      "It is disconnected, and logged with the number of its drops; so is one that ended its side and is sent nothing.",
   },
   {
     what: "Unfinished multi-frame messages that one client of the gateway server writes",
@@ -312,8 +315,19 @@ const OUTSIDE: readonly FixedLimit[] = [
   },
   {
     what: "Requests (PGN 59904) of one client of the gateway server",
-    limit: `${ANSWERS_PER_SECOND} a second`,
-    beyond: 'Not answered, and counted in vbg_gateway_written_total{result="unanswered"}.',
+    limit: `${CLIENT_REQUESTS_PER_SECOND} a second, answered with ${ANSWERS_PER_SECOND} messages`,
+    beyond:
+      'Not answered, and counted in vbg_gateway_written_total{result="unanswered"}; nor while half of its buffer waits.',
+  },
+  {
+    what: "Time in which refusals of one client of the gateway server for the same reason are counted",
+    limit: ms(REFUSALS_MS),
+    beyond: "The first one has an audit line, then one line says how many followed.",
+  },
+  {
+    what: "Bytes that the clients of a port of the NMEA 0183 server or the gateway server write",
+    limit: `${INPUT_BYTES_PER_SECOND} a second, and as many at once; the audit line of a refusal counts as 1024`,
+    beyond: "Connections are read later; nothing is lost.",
   },
   {
     what: "Frames of clients of the gateway server that have not come back from the bus",

@@ -1,4 +1,12 @@
-import { type Clock, errorText, formatAddress, type ListenAddress, type Logger } from "../base/mod.ts";
+import {
+  type Clock,
+  errorText,
+  formatAddress,
+  type ListenAddress,
+  type Logger,
+  pause,
+  TokenBucket,
+} from "../base/mod.ts";
 import type { Chunk, LineCounters, LineTarget } from "./lines.ts";
 import { UdpPort } from "./udp_port.ts";
 
@@ -12,22 +20,33 @@ export interface LineLimits {
 
 /** A client that takes nothing for this time is disconnected, milliseconds. */
 export const STALLED_MS = 30_000;
+/** Bytes of all clients together that are read in a second, beyond a burst of the same size. */
+export const INPUT_BYTES_PER_SECOND = 131_072;
 /** Time between two attempts to open a port, milliseconds. */
 const RETRY_MS = 5000;
-const READ_BYTES = 4096;
+/** Input that is handled without a pause. */
+const READ_BYTES = 1024;
+
+const OPEN = "open";
 
 /** A connected client, for those who read what it sends. */
 export interface LineClient {
   /** Its address and port. */
   readonly address: string;
-  /** Queues lines for this client alone; drops them if its buffer is full. */
+  /** False while more than half of its buffer waits to be sent. */
+  readonly hasRoom: boolean;
+  /** Queues lines for this client alone; drops what does not fit in its buffer. */
   send(chunk: Chunk): void;
 }
 
 /** Receives what one client sends. */
 export interface ClientInput {
-  /** Called for each piece; the buffer is reused. */
-  received(piece: Uint8Array): void;
+  /**
+   * Called for each piece; the buffer is reused.
+   *
+   * @returns work that it caused, in bytes of input that take as long: as if the client had sent so many more
+   */
+  received(piece: Uint8Array): number;
   /** Called when the connection is closed. */
   closed(): void;
 }
@@ -55,8 +74,9 @@ export class LineServer {
   readonly #ports: readonly (TcpPort | UdpPort)[];
   readonly #counters: LineCounters = { sent: 0, dropped: 0, refused: 0, ignored: 0 };
   readonly #clients = new Set<Client>();
-  /** Problem of each port in the last log line. */
-  readonly #logged: (string | undefined)[] = [];
+  readonly #allowance = new TokenBucket({ perSecond: INPUT_BYTES_PER_SECOND, burst: INPUT_BYTES_PER_SECOND });
+  /** State of each port in the last log line: its problem, or {@linkcode OPEN}. */
+  readonly #logged: string[] = [];
 
   constructor(options: LineServerOptions) {
     this.#options = options;
@@ -100,18 +120,26 @@ export class LineServer {
 
   /** Opens what is not open, and disconnects clients that take nothing. Call it about once a second. */
   maintain(): void {
-    const { clock, log, name } = this.#options;
-    const nowMs = clock.monoMs();
+    const nowMs = this.#options.clock.monoMs();
     for (const [index, port] of this.#ports.entries()) {
+      // A failure since the last time is logged though the port opens again at once.
+      this.#report(index, port);
       port.open(nowMs);
-      const { problem } = port;
-      if (index < this.#logged.length && problem === this.#logged[index]) continue;
-      this.#logged[index] = problem;
-      const address = textOf(port.target);
-      if (problem === undefined) log.info(`${name} port open`, { address });
-      else log.error(`${name} port failed`, { address, reason: problem });
+      this.#report(index, port);
     }
-    for (const client of this.#clients) if (client.isStalled(nowMs)) client.close("takes no data");
+    for (const client of this.#clients) {
+      const reason = client.whyIdle(nowMs);
+      if (reason !== undefined) client.close(reason);
+    }
+  }
+
+  /** Logs the state of a port if it has changed. */
+  #report(index: number, { target, problem, address }: TcpPort | UdpPort): void {
+    if ((problem === undefined && !address) || this.#logged[index] === (problem ?? OPEN)) return;
+    this.#logged[index] = problem ?? OPEN;
+    const { log, name } = this.#options;
+    if (problem === undefined) log.info(`${name} port open`, { address: textOf(target) });
+    else log.error(`${name} port failed`, { address: textOf(target), reason: problem });
   }
 
   /** Sends lines, each with its line end, to everybody. */
@@ -147,6 +175,7 @@ export class LineServer {
     const client: Client = new Client(connection, {
       counters: this.#counters,
       bufferBytes: limits.bufferBytes,
+      allowance: this.#allowance,
       clock,
       address,
       connected: this.#options.connected,
@@ -211,6 +240,8 @@ class TcpPort {
 interface ClientOptions {
   counters: LineCounters;
   bufferBytes: number;
+  /** Bytes of input, of all clients. */
+  allowance: TokenBucket;
   clock: Clock;
   address: string;
   connected: LineServerOptions["connected"];
@@ -228,9 +259,11 @@ class Client implements LineClient {
   #waitingBytes = 0;
   /** Begin of the write under way, monotonic milliseconds. */
   #writingSinceMs: number | undefined;
+  /** When the client had ended its side and was last sent something, monotonic milliseconds; undefined: it may write. */
+  #endedMs: number | undefined;
   #dropped = 0;
   #isBehind = false;
-  #isClosed = false;
+  readonly #closing = new AbortController();
 
   constructor(connection: Deno.TcpConn, options: ClientOptions) {
     this.#connection = connection;
@@ -242,29 +275,41 @@ class Client implements LineClient {
     void this.#read();
   }
 
-  /** Queues lines; drops them if the buffer is full. */
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  get hasRoom(): boolean {
+    return this.#waitingBytes <= this.#options.bufferBytes / 2;
+  }
+
+  /** Queues lines; drops those that do not fit in the buffer. If nothing waits, all are written at once. */
   send(chunk: Chunk): void {
     const { counters, bufferBytes, changed } = this.#options;
-    if (this.#waitingBytes + chunk.bytes.length > bufferBytes) {
-      counters.dropped += chunk.lengths.length;
-      this.#dropped += chunk.lengths.length;
+    const fitting = this.#queue.length === 0 ? chunk : firstLines(chunk, bufferBytes - this.#waitingBytes);
+    const dropped = chunk.lengths.length - fitting.lengths.length;
+    if (dropped > 0) {
+      counters.dropped += dropped;
+      this.#dropped += dropped;
       if (!this.#isBehind) changed("too slow, lines are dropped");
       this.#isBehind = true;
-      return;
     }
-    this.#queue.push(chunk);
-    this.#waitingBytes += chunk.bytes.length;
+    if (fitting.lengths.length === 0) return;
+    this.#queue.push(fitting);
+    this.#waitingBytes += fitting.bytes.length;
     if (this.#writingSinceMs === undefined) void this.#write();
   }
 
-  /** True if it took nothing for {@linkcode STALLED_MS}. */
-  isStalled(nowMs: number): boolean {
-    return this.#writingSinceMs !== undefined && nowMs - this.#writingSinceMs > STALLED_MS;
+  /** Why to disconnect it: for {@linkcode STALLED_MS} it took nothing, or it may be gone and nothing was sent to find out. */
+  whyIdle(nowMs: number): string | undefined {
+    const isLong = (sinceMs = nowMs) => nowMs - sinceMs > STALLED_MS;
+    if (isLong(this.#writingSinceMs)) return "takes no data";
+    return isLong(this.#endedMs) ? "ended its side, and there is nothing to send" : undefined;
   }
 
   close(reason: string): void {
     if (this.#isClosed) return;
-    this.#isClosed = true;
+    this.#closing.abort();
     const { counters, changed, closed } = this.#options;
     const waiting = this.#queue.reduce((sum, { lengths }) => sum + lengths.length, 0);
     counters.dropped += waiting;
@@ -287,6 +332,7 @@ class Client implements LineClient {
         this.#queue.shift();
         this.#waitingBytes -= chunk.bytes.length;
         counters.sent += chunk.lengths.length;
+        if (this.#endedMs !== undefined) this.#endedMs = clock.monoMs();
       }
       if (this.#isBehind) changed("keeps up again", { dropped: this.#dropped });
       this.#isBehind = false;
@@ -299,18 +345,34 @@ class Client implements LineClient {
 
   /** Reads what the client sends. One that ends its side may still read. */
   async #read(): Promise<void> {
-    const { counters, changed } = this.#options;
+    const { counters, clock, allowance, changed } = this.#options;
     const buffer = new Uint8Array(READ_BYTES);
     try {
       for (let count = await this.#connection.read(buffer); count !== null;) {
-        if (this.#input) this.#input.received(buffer.subarray(0, count));
+        let cost = count;
+        if (this.#input) cost += this.#input.received(buffer.subarray(0, count));
         else if (counters.ignored++ === 0) changed("sends data, which is ignored");
+        // What a client writes too fast waits in its own system. One that writes little needs few tokens, and gets them first.
+        while (cost > 0) {
+          const part = Math.min(cost, READ_BYTES);
+          if (allowance.take(clock.monoMs(), part)) cost -= part;
+          else await pause(allowance.waitMs(part), this.#closing.signal);
+        }
         count = await this.#connection.read(buffer);
       }
-    } catch {
-      // The next write reports it.
+      this.#endedMs = clock.monoMs();
+    } catch (error) {
+      this.close(errorText(error));
     }
   }
+}
+
+/** The first lines of a chunk, as many as fit. */
+function firstLines(chunk: Chunk, mostBytes: number): Chunk {
+  if (chunk.bytes.length <= mostBytes) return chunk;
+  let [bytes, lines] = [0, 0];
+  for (; bytes + (chunk.lengths[lines] ?? Infinity) <= mostBytes; lines++) bytes += chunk.lengths[lines] ?? 0;
+  return { bytes: chunk.bytes.subarray(0, bytes), lengths: chunk.lengths.slice(0, lines) };
 }
 
 function addressOf(address: Deno.NetAddr): ListenAddress {

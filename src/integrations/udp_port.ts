@@ -3,6 +3,9 @@ import { isIPv6 } from "node:net";
 import { errorText, type ListenAddress } from "../base/mod.ts";
 import type { Chunk, LineCounters, LineTarget } from "./lines.ts";
 
+/** Time between two attempts to open the socket, milliseconds. */
+const RETRY_MS = 5000;
+
 /** A socket that sends datagrams to one address, broadcast included. */
 export class UdpPort {
   readonly target: LineTarget;
@@ -11,6 +14,7 @@ export class UdpPort {
   readonly #datagramBytes: number;
   #socket: Socket | undefined;
   #isBound = false;
+  #retryMs = -Infinity;
   /** The first one is being sent. */
   #queue: { bytes: Uint8Array; lines: number }[] = [];
   #waitingBytes = 0;
@@ -27,17 +31,24 @@ export class UdpPort {
   }
 
   get address(): ListenAddress | undefined {
-    return this.#socket && this.target;
+    return this.#isBound ? this.target : undefined;
   }
 
-  open(_nowMs: number): void {
-    if (this.#socket) return;
+  open(nowMs: number): void {
+    if (this.#socket || nowMs < this.#retryMs) return;
+    this.#retryMs = nowMs + RETRY_MS;
     const socket = createSocket(isIPv6(this.target.hostname) ? "udp6" : "udp4");
     this.#socket = socket;
-    socket.on("error", (error) => this.problem = errorText(error));
+    socket.on("error", (error) => {
+      if (this.#socket !== socket) return;
+      this.problem = errorText(error);
+      this.close();
+    });
     socket.bind(0, () => {
+      if (this.#socket !== socket) return;
       socket.setBroadcast(true);
       this.#isBound = true;
+      this.problem = undefined;
       this.#sendNext();
     });
     socket.unref();
@@ -57,8 +68,13 @@ export class UdpPort {
   }
 
   close(): void {
-    this.#socket?.close();
+    const socket = this.#socket;
     this.#socket = undefined;
+    this.#isBound = false;
+    this.#counters.dropped += this.#queue.reduce((sum, { lines }) => sum + lines, 0);
+    this.#queue = [];
+    this.#waitingBytes = 0;
+    socket?.close();
   }
 
   #sendLines(bytes: Uint8Array, lines: number): void {
@@ -75,10 +91,12 @@ export class UdpPort {
   /** Sends one datagram after the other: those handed over together may leave in another order. */
   #sendNext(): void {
     const [first] = this.#queue;
-    if (!first || !this.#socket || !this.#isBound) return;
+    const socket = this.#socket;
+    if (!first || !socket || !this.#isBound) return;
     const { bytes, lines } = first;
     const { hostname, port } = this.target;
-    this.#socket.send(bytes, port, hostname, (error) => {
+    socket.send(bytes, port, hostname, (error) => {
+      if (this.#socket !== socket) return;
       this.#waitingBytes -= bytes.length;
       this.problem = error ? errorText(error) : undefined;
       if (error) this.#counters.dropped += lines;

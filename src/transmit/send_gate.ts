@@ -121,23 +121,34 @@ export class SendGate {
     throw closed;
   }
 
-  /** Writes the audit line of a request refused before its messages were checked. */
-  auditRefusal({ via, address, name }: Sender, { outcome, why }: { outcome: string; why: string }): void {
+  /**
+   * Writes the audit line of a request refused before its messages were checked, or of refusals that had no line of their
+   * own: then `pgn` and `count` say which and how many.
+   */
+  auditRefusal(
+    { via, address, name }: Sender,
+    { outcome, why, ...fields }: { outcome: string; why: string; pgn?: number; count?: number },
+  ): void {
     const token = name !== undefined && { token: name };
-    this.#options.log.info("audit", { component: "audit", outcome, via, client: address, ...token, why });
+    this.#options.log.info("audit", { component: "audit", outcome, via, client: address, ...token, ...fields, why });
   }
 
   /**
    * Checks messages and queues them: all or none.
    *
    * @param options.isWanted called when a message is about to be sent; false withdraws it. Default always true
+   * @param options.isCounted called with a refusal; true: the caller counts it and calls
+   * {@linkcode SendGate.auditRefusal} later. Default: each refused message has an audit line
    * @throws {SendError} none is sent
    * @returns resolves when all are sent, rejects with a {@linkcode TransmitError} if one fails
    */
   send(
     wanted: readonly WantedMessage[],
     sender: Sender,
-    { isWanted = () => true }: { isWanted?: () => boolean } = {},
+    { isWanted = () => true, isCounted = () => false }: {
+      isWanted?: () => boolean;
+      isCounted?: (refusal: SendError) => boolean;
+    } = {},
   ): Promise<void> {
     try {
       const messages = this.#check(wanted);
@@ -152,6 +163,7 @@ export class SendGate {
       const refusal = asRefusal(error);
       if (refusal === undefined) throw error;
       this.counters.refused[refusal.reason] += wanted.length;
+      if (isCounted(refusal)) throw refusal;
       for (const message of wanted) this.#audit(message, { sender, outcome: refusal.reason, why: refusal.message });
       throw refusal;
     }

@@ -11,10 +11,20 @@ import type { SentFrames } from "./sent_frames.ts";
 
 /** Incomplete messages of one client; beyond, the oldest is given up. */
 export const MAX_CLIENT_ASSEMBLIES = 32;
-/** Requests of one client that are answered, a second. An answer may be the identity of every device. */
+/** Requests of one client that are answered, a second. */
 export const REQUESTS_PER_SECOND = 50;
+/** Messages that answer them, a second: a request to all may be answered for every device. */
+export const ANSWERS_PER_SECOND = 1000;
+/** Refusals of one client for the same reason have one audit line in this time, which counts them. */
+export const REFUSALS_MS = 60_000;
+/** Reasons and PGNs whose refusals are counted for one client; beyond, the oldest one's line is written at once. */
+const MAX_REFUSALS = 64;
+/** The audit line of a refusal takes as long as this many bytes of input. */
+const AUDIT_LINE_BYTES = 1024;
 /** Endpoint of the audit log. */
 const VIA = "gateway";
+/** PGNs of NMEA 2000 have 17 bits; the bit above is set in other protocols. */
+const MAX_N2K_PGN = 0x1ffff;
 /** A gateway claims its address by itself, and the transport protocol is the gateway's: programs write whole messages. */
 const OWN_PGNS: readonly number[] = [PGN.addressClaim, PGN.transportControl, PGN.transportData];
 
@@ -66,6 +76,11 @@ export class GatewayClient implements ClientInput {
   readonly #reply: Encoder;
   readonly #onClose: () => void;
   readonly #requests = new TokenBucket({ perSecond: REQUESTS_PER_SECOND, burst: REQUESTS_PER_SECOND });
+  readonly #answers = new TokenBucket({ perSecond: ANSWERS_PER_SECOND, burst: ANSWERS_PER_SECOND });
+  readonly #sender: Sender;
+  /** Refusals since the audit line of the first one, by PGN and reason, oldest first. */
+  readonly #refusals = new Map<string, { pgn: number; outcome: string; why: string; sinceMs: number; count: number }>();
+  #auditLines = 0;
   readonly #frame: CanFrame = { id: 0, timeUs: 0, monoMs: 0, data: new Uint8Array(0), offset: 0, length: 0 };
   /** Why the last message was refused; undefined: it was accepted. */
   #refusal: string | undefined;
@@ -78,6 +93,7 @@ export class GatewayClient implements ClientInput {
     onClose: (client: GatewayClient) => void;
   }) {
     this.#client = client;
+    this.#sender = { address: client.address, via: VIA };
     this.#port = port;
     this.#context = context;
     this.#reader = new ProgramReader(FORMAT_TABLE[port.format].input, (name) => this.#busOf(name));
@@ -87,21 +103,25 @@ export class GatewayClient implements ClientInput {
     this.#onClose = () => onClose(this);
   }
 
-  received(piece: Uint8Array): void {
+  received(piece: Uint8Array): number {
+    this.#auditLines = 0;
     try {
       for (const item of this.#reader.push(piece)) this.#item(item);
     } catch (error) {
       if (this.#faults++ === 0) this.#context.log.error("gateway input not processed", { error: String(error) });
     }
     this.#countUnreadable();
+    return this.#auditLines * AUDIT_LINE_BYTES;
   }
 
   closed(): void {
+    this.#auditRefusals(Infinity);
     this.#onClose();
   }
 
-  /** Passes on frames that were held as the first of a fast packet. Call it about once a second. */
+  /** Passes on frames that were held as the first of a fast packet, and reports refusals. Call it about once a second. */
   expire(nowMs: number): void {
+    this.#auditRefusals(nowMs - REFUSALS_MS);
     for (const assembler of this.#assemblers) assembler.expire(nowMs);
   }
 
@@ -159,9 +179,13 @@ export class GatewayClient implements ClientInput {
     const { answers, counters, clock, gate } = this.#context;
     const { buses, maySend } = this.#port;
     const pgn = (payload[0] ?? 0) | ((payload[1] ?? 0) << 8) | ((payload[2] ?? 0) << 16);
-    const mayAsk = this.#requests.take(clock.monoMs(), 1);
-    const found = !mayAsk ? [] : answers.to({ pgn, dst, buses, maySend: maySend && gate.isOpen });
-    counters[found.length > 0 ? "answered" : "unanswered"]++;
+    const nowMs = clock.monoMs();
+    // A client that takes no answers gets none; it asks again.
+    const mayAsk = this.#client.hasRoom && this.#requests.take(nowMs);
+    const found = mayAsk ? answers.to({ pgn, dst, buses, maySend: maySend && gate.isOpen }) : [];
+    const isAnswered = found.length > 0 && this.#answers.take(nowMs, Math.min(found.length, ANSWERS_PER_SECOND));
+    counters[isAnswered ? "answered" : "unanswered"]++;
+    if (!isAnswered) return;
     const timeUs = clock.wallUs();
     for (const { isOwn, ...answer } of found) {
       this.#reply.addMessage({ ...answer, timeUs, offset: 0 }, { isSent: isOwn });
@@ -173,21 +197,48 @@ export class GatewayClient implements ClientInput {
   #send(message: { bus: number; pgn: number; dst: number; prio: number; data: Uint8Array }): string | undefined {
     const { gate, ownAddress, sent, clock } = this.#context;
     const { maySend } = this.#port;
+    const { pgn } = message;
     if (!maySend) return "the port only reads: see send=allow of -gateway-listen";
-    if (OWN_PGNS.includes(message.pgn)) return `the gateway sends PGN ${message.pgn} by itself`;
-    const sender: Sender = { address: this.#client.address, via: VIA };
+    if (OWN_PGNS.includes(pgn)) return `the gateway sends PGN ${pgn} by itself`;
+    if (pgn > MAX_N2K_PGN) return `PGN ${pgn} is beyond those of NMEA 2000`;
     const own = ownAddress(message.bus);
     const src = own.kind === "claimed" ? own.src : NULL_ADDRESS;
     const forget = sent.add({ ...message, src }, clock.monoMs());
     try {
-      gate.admit(sender);
       // As every gateway does: the source is the gateway's, not the program's. The audit log has the outcome.
-      gate.send([{ ...message, src: undefined }], sender).catch(forget);
+      const isCounted = (refusal: SendError) => this.#isCounted(pgn, refusal);
+      gate.send([{ ...message, src: undefined }], this.#sender, { isCounted }).catch(forget);
       return undefined;
     } catch (error) {
       forget();
       if (error instanceof SendError) return error.message;
       throw error;
+    }
+  }
+
+  /** True if an equal refusal had an audit line a short time ago: then this one is counted. */
+  #isCounted(pgn: number, { reason: outcome, message: why }: SendError): boolean {
+    const key = `${pgn} ${why}`;
+    const known = this.#refusals.get(key);
+    if (known) {
+      known.count++;
+      return true;
+    }
+    this.#auditLines++;
+    if (this.#refusals.size >= MAX_REFUSALS) {
+      const [oldest] = this.#refusals.values();
+      this.#auditRefusals(oldest?.sinceMs ?? 0);
+    }
+    this.#refusals.set(key, { pgn, outcome, why, sinceMs: this.#context.clock.monoMs(), count: 0 });
+    return false;
+  }
+
+  /** Writes the audit lines of refusals counted since then or longer. */
+  #auditRefusals(beforeMs: number): void {
+    for (const [key, { sinceMs, ...refusals }] of this.#refusals) {
+      if (sinceMs > beforeMs) break;
+      this.#refusals.delete(key);
+      if (refusals.count > 0) this.#context.gate.auditRefusal(this.#sender, refusals);
     }
   }
 }

@@ -182,6 +182,8 @@ export class GatewayServer {
     clearTimeout(this.#flushing);
     if (this.#subscription) this.#broker.unsubscribe(this.#subscription);
     for (const server of this.#servers) server.stop();
+    // Frames that a bus still delivers find nobody.
+    this.#channels.length = 0;
   }
 
   #addTarget(
