@@ -347,6 +347,14 @@ Deno.test("the course of a VTG is that of the device of its speed, by both refer
   assert.equal(course(), "10.0,T,6.0,M");
 });
 
+Deno.test("the wind of an MWD is that of one device", () => {
+  using feed = new TestFeed();
+  feed.say(127258, { source: "true", variation: rad(4) });
+  feed.say(130306, { wind_speed: 5, wind_angle: rad(200), wind_reference: "magnetic_north" }, 7);
+  feed.say(130306, { wind_speed: 9, wind_angle: rad(10), wind_reference: "true_north" }, 8);
+  assert.match(feed.lines().find((line) => line.includes("MWD")) ?? "", /MWD,10\.0,T,6\.0,M,17\.49,N,9\.00,M/);
+});
+
 Deno.test("AIS goes on when the NAME of the receiver becomes known", () => {
   using feed = new TestFeed();
   const reports = () => feed.lines().filter((line) => line.startsWith("!AIVDM")).length;

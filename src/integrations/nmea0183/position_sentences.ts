@@ -45,8 +45,8 @@ function statusOf(values: SentenceValues): string {
 function courseOf(values: SentenceValues): Directions {
   const keys = ["cog.true", "cog.magnetic"].filter((each) => values.number(each) !== undefined);
   const key = keys.find((each) => values.isOneSource(each, "sog")) ?? keys[0] ?? "";
-  const course = values.number(key);
-  return key === "cog.magnetic" ? values.completed(undefined, course) : values.completed(course, undefined);
+  const ofOne = (each: string) => values.isOneSource(each, key) ? values.number(each) : undefined;
+  return values.completed(ofOne("cog.true"), ofOne("cog.magnetic"));
 }
 
 function hasPosition(values: SentenceValues): true | undefined {

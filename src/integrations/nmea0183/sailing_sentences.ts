@@ -33,7 +33,10 @@ function speeds(speed: number | undefined): string[] {
 /** Direction the true wind comes from. */
 function windDirection(values: SentenceValues): Directions & { speed: number | undefined } {
   const [byTrue, byMagnetic] = [wind(values, "north"), wind(values, "magnetic_north")];
-  return { ...values.completed(byTrue.angle, byMagnetic.angle), speed: byTrue.speed ?? byMagnetic.speed };
+  // Of two devices one is used, with its angle and speed.
+  if (byTrue.angle === undefined) return { ...values.completed(undefined, byMagnetic.angle), speed: byMagnetic.speed };
+  const isOne = values.isOneSource("wind.north.angle", "wind.magnetic_north.angle");
+  return { ...values.completed(byTrue.angle, isOne ? byMagnetic.angle : undefined), speed: byTrue.speed };
 }
 
 function mwd(values: SentenceValues): string[] {
