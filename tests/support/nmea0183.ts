@@ -14,6 +14,14 @@ export const PYTHON_NMEA = needs({
   others: { "pynmea2 and pyais (VBG_TEST_PYTHON)": PYTHON !== undefined },
 });
 
+/** Degrees as radians. */
+export const rad = (degrees: number): number => degrees * Math.PI / 180;
+
+/** The three letters of each sentence. */
+export function idsOf(lines: readonly string[]): string[] {
+  return lines.map((line) => line.slice(3, 6));
+}
+
 /** A sentence as pynmea2 or pyais reads it. */
 export interface ParsedSentence {
   talker: string;
