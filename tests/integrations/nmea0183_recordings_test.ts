@@ -49,6 +49,7 @@ const PARTS: Readonly<Record<string, readonly Part[]>> = {
     [`sv_prn_num_${n}`, "prn", 1, 0],
     [`elevation_deg_${n}`, "elevation", DEGREES, WHOLE],
     [`azimuth_${n}`, "azimuth", DEGREES, WHOLE],
+    [`snr_${n}`, "snr", 1, WHOLE],
   ]),
   GSA: [[[129539], ["vdop", "vdop"], ["hdop", "hdop"]], [[129029], ["pdop", "pdop"]]],
   HDG: [[[127250], MAGNETIC], [[127258], ["variation", "variation", DEGREES]]],

@@ -297,6 +297,13 @@ Deno.test("a simulated or estimated position is not valid, and a satellite witho
   assert.match(feed.lines().find((line) => line.includes("GSV")) ?? "", /,01,05,29,,\*/);
 });
 
+Deno.test("a satellite that is not tracked, or below the horizon, has no field out of range", () => {
+  using feed = speaking();
+  const satellites = [{ prn: 5, elevation: -0.1, azimuth: 1, snr: -1, status: 0 }, { prn: 6, elevation: 0, snr: 0 }];
+  feed.say(129540, { sats_in_view: 2, satellites });
+  assert.match(feed.lines().find((line) => line.includes("GSV")) ?? "", /,02,05,,057,,06,00,,00\*/);
+});
+
 Deno.test("each sentence is sent at its own interval, and missed ones are not caught up", () => {
   using feed = new TestFeed({ everyMs: { HDM: 200, MTW: 2000 } });
   const count = new Map<string, number>();

@@ -104,6 +104,11 @@ function gsa(dops: MessageFields, values: SentenceValues): string[] {
   ];
 }
 
+/** GSV has no negative numbers. Some devices send a ratio of -1 for a satellite that they do not track. */
+function fromZero(value: number | undefined): number | undefined {
+  return value !== undefined && value >= 0 ? value : undefined;
+}
+
 function gsv(view: MessageFields): string[][] {
   const satellites = view.list("satellites").slice(0, MAX_GSV_LINES * GSV_SATELLITES);
   const lines = Math.max(1, Math.ceil(satellites.length / GSV_SATELLITES));
@@ -112,10 +117,10 @@ function gsv(view: MessageFields): string[][] {
     ...[String(lines), String(index + 1), numberField(satellites.length, whole)],
     ...satellites.slice(index * GSV_SATELLITES, (index + 1) * GSV_SATELLITES).flatMap((each) => [
       numberField(each.number("prn"), whole),
-      numberField(each.number("elevation"), { factor: 180 / Math.PI, ...whole }),
+      numberField(fromZero(each.number("elevation")), { factor: 180 / Math.PI, ...whole }),
       // All three digits of a direction, and an empty field where there is none.
       directionField(each.number("azimuth"), 0).replace(/^\d+$/, (text) => text.padStart(3, "0")),
-      numberField(each.number("snr"), whole),
+      numberField(fromZero(each.number("snr")), whole),
     ]),
   ]);
 }
