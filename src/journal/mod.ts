@@ -23,6 +23,7 @@ export * from "./digest/window_digest_read.ts";
 export * from "./errors.ts";
 export { type BlockFile, openBlockFile } from "./file/block_file.ts";
 export { JournalFile, type JournalFileOptions } from "./file/journal_file.ts";
+export { type FileSource, openLocal, type OpenSource, readFileAt } from "./file/source.ts";
 export * from "./file/layout.ts";
 export {
   JOURNAL_DIRECTORY_MODE,
@@ -38,7 +39,6 @@ export {
   type FileIndex,
   type IndexedBlock,
   type ReadAt,
-  readFileAt,
   readFileIndex,
   readingAhead,
   type SeenRange,

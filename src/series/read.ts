@@ -1,5 +1,5 @@
 import type { Decoder } from "../broker/mod.ts";
-import { BlockError, BlockReader, type SeenRange } from "../journal/mod.ts";
+import { BlockError, type SeenRange } from "../journal/mod.ts";
 import { Ranges } from "../base/mod.ts";
 import { BucketBudget } from "./budget.ts";
 import type { SeriesField } from "./fields.ts";
@@ -262,7 +262,7 @@ class RolledReading {
 
   async #scan(edges: readonly EdgeBlock[], fold: SeriesFold): Promise<void> {
     const { index } = this.#request;
-    using reader = new BlockReader();
+    using reader = index.reader();
     for (const { path, block: { offset }, ranges } of edges) {
       try {
         const block = await reader.read(path, { offset, bytes: 0 });

@@ -4,7 +4,7 @@ import type { SeriesFold } from "./fold.ts";
 import { Slices, type Turns } from "./slices.ts";
 
 /** The part of a journal's index that series are read from. */
-export type SeriesIndex = Pick<JournalIndex, "epochBlocks" | "framesAtMost" | "noteDamaged">;
+export type SeriesIndex = Pick<JournalIndex, "epochBlocks" | "framesAtMost" | "noteDamaged" | "reader">;
 
 /** A time range; bounds are inclusive, microseconds since 1970. */
 export interface TimeRange {

@@ -182,6 +182,7 @@ function countingReads(index: JournalIndex): { index: HistoryIndex; reads: () =>
     epochOrder: () => index.epochOrder(),
     framesAtMost: (range) => index.framesAtMost(range),
     noteDamaged: () => {},
+    reader: () => index.reader(),
   };
   return { index: counting, reads: () => reads };
 }

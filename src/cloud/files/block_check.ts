@@ -2,7 +2,6 @@ import { newStoredFrame, type StoredFrame } from "../../frame/mod.ts";
 import {
   type Block,
   BlockError,
-  BlockReader,
   compress,
   decompress,
   epochWordOf,
@@ -140,7 +139,7 @@ function owned(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
 
 /** The stored frames of a boat's epoch. */
 interface Stored {
-  index: Pick<JournalIndex, "locations">;
+  index: Pick<JournalIndex, "locations" | "reader">;
   /** Hex of 16 bytes. */
   epoch: string;
   /** True if all frames of the range are stored. */
@@ -228,7 +227,7 @@ async function* blocksUpTo(
   { index, epoch }: { index: JournalIndex; epoch: Uint8Array<ArrayBuffer> },
 ): AsyncGenerator<Block> {
   const { locations, unwritten } = await index.locations({ fromSeq: start, epochWord: epochWordOf(epoch) });
-  using reader = new BlockReader();
+  using reader = index.reader();
   for (const place of locations) {
     if (place.seq >= end) continue;
     try {

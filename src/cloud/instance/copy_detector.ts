@@ -24,7 +24,7 @@ export interface CopyDetectorOptions {
 
 /** What a handshake is compared with. */
 interface Context {
-  index: Pick<JournalIndex, "locations">;
+  index: Pick<JournalIndex, "locations" | "reader">;
   isStreaming: boolean;
   isOwn: boolean;
 }

@@ -94,7 +94,10 @@ export class WantedFrames {
 }
 
 /** The part of the journal index that a history needs. */
-export type HistoryIndex = Pick<JournalIndex, "epochBlocks" | "epochOrder" | "framesAtMost" | "noteDamaged">;
+export type HistoryIndex = Pick<
+  JournalIndex,
+  "epochBlocks" | "epochOrder" | "framesAtMost" | "noteDamaged" | "reader"
+>;
 
 /** Frames that are read before the time is checked. */
 const FRAMES_PER_TIME_CHECK = 256;

@@ -3,7 +3,8 @@ import { type Block, readBlock, readMemoryBlock } from "./block.ts";
 import type { BlockLocation } from "../index/block_table.ts";
 import { decompress, loadDictionaryDecoder } from "./compression.ts";
 import { BlockError } from "../errors.ts";
-import { readFileAt, storedBytes } from "../index/file_index.ts";
+import { storedBytes } from "../index/file_index.ts";
+import { type FileSource, openLocal, type OpenSource } from "../file/source.ts";
 import {
   blockHeaderBytes,
   FILE_HEADER_BYTES,
@@ -17,7 +18,7 @@ export type BlockSource = Pick<BlockLocation, "offset" | "bytes" | "unsealed">;
 
 interface OpenFile {
   path: string;
-  file: Deno.FsFile;
+  source: FileSource;
   header: FileHeader;
 }
 
@@ -35,7 +36,13 @@ export interface StoredBlock {
 
 /** Reads blocks of files. Keeps the most recently used file open until disposed. */
 export class BlockReader implements Disposable {
+  readonly #openSource: OpenSource;
   #open: OpenFile | undefined;
+
+  /** @param open default: files of the local disk */
+  constructor(open: OpenSource = openLocal) {
+    this.#openSource = open;
+  }
 
   /**
    * Reads, decompresses and checks a block.
@@ -62,9 +69,9 @@ export class BlockReader implements Disposable {
     if (unsealed) {
       return { block: readMemoryBlock(unsealed), bytes: unsealed, packed: undefined, storedBytes: bytes };
     }
-    const { file, header } = await this.#use(path);
-    const length = bytes === 0 ? await lengthAt(offset, { file, header }) : bytes;
-    const stored = await readFileAt(file, { offset, length });
+    const { source, header } = await this.#use(path);
+    const length = bytes === 0 ? await lengthAt(offset, { source, header }) : bytes;
+    const stored = await source.read(offset, length);
     const found = parseBlockHeader(stored, header);
     if (found.kind !== "block" || storedBytes(found.header) !== stored.length) {
       throw new BlockError("size", "The block is incomplete");
@@ -88,19 +95,19 @@ export class BlockReader implements Disposable {
 
   /** Closes the file. */
   [Symbol.dispose](): void {
-    this.#open?.file.close();
+    this.#open?.source[Symbol.dispose]();
     this.#open = undefined;
   }
 
   async #use(path: string): Promise<OpenFile> {
     if (this.#open?.path === path) return this.#open;
     this[Symbol.dispose]();
-    const file = await Deno.open(path, { read: true });
+    const source = await this.#openSource(path);
     try {
-      const header = parseFileHeader(await readFileAt(file, { offset: 0, length: FILE_HEADER_BYTES }));
-      return this.#open = { path, file, header };
+      const header = parseFileHeader(await source.read(0, FILE_HEADER_BYTES));
+      return this.#open = { path, source, header };
     } catch (error) {
-      file.close();
+      source[Symbol.dispose]();
       throw error;
     }
   }
@@ -115,8 +122,8 @@ export async function* readUnwritten(unwritten: readonly Uint8Array[]): AsyncGen
 }
 
 /** Size of the block at an offset, from its header. */
-async function lengthAt(offset: number, { file, header }: Pick<OpenFile, "file" | "header">): Promise<number> {
-  const found = parseBlockHeader(await readFileAt(file, { offset, length: blockHeaderBytes(header) }), header);
+async function lengthAt(offset: number, { source, header }: Pick<OpenFile, "source" | "header">): Promise<number> {
+  const found = parseBlockHeader(await source.read(offset, blockHeaderBytes(header)), header);
   if (found.kind !== "block") throw new BlockError("size", "The length of the block is invalid");
   return storedBytes(found.header);
 }

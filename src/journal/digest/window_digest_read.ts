@@ -13,7 +13,7 @@ const FRAMES_PER_TURN = 8192;
 
 /** A recorded epoch. */
 interface Recorded {
-  index: Pick<JournalIndex, "locations">;
+  index: Pick<JournalIndex, "locations" | "reader">;
   /** 16 bytes that identify the epoch. */
   epoch: Uint8Array;
 }
@@ -105,7 +105,7 @@ async function* blocksBetween(
   const epochWord = epochWordOf(epoch);
   const { locations, unwritten } = await index.locations({ fromSeq: firstSeq, epochWord });
   const seen = new SeenBlocks();
-  using reader = new BlockReader();
+  using reader = index.reader();
   for (const location of locations) {
     if (location.seq > lastSeq) continue;
     const block = await reader.tryRead(location.path, location);

@@ -2,7 +2,8 @@ import { type Block, readBlock } from "../block/block.ts";
 import { findBlocks } from "./block_file.ts";
 import { decompress } from "../block/compression.ts";
 import { BlockError } from "../errors.ts";
-import { type FileIndex, type IndexedBlock, readFileAt, storedBytes } from "../index/file_index.ts";
+import { type FileIndex, type IndexedBlock, storedBytes } from "../index/file_index.ts";
+import { readFileAt } from "./source.ts";
 import { FILE_HEADER_BYTES } from "./layout.ts";
 import { parseFileName } from "./name.ts";
 

@@ -105,6 +105,19 @@ export function writtenOrder(files: Iterable<FileEntry>): FileEntry[][] {
   return [...runs.values()];
 }
 
+/** The runs of each epoch, in the order of the epochs' start times. */
+export function epochsOf(
+  runs: readonly FileEntry[][],
+): { epochWord: number; runs: FileEntry[][]; startUs: number }[] {
+  const epochs = Map.groupBy(runs, (run) => run[0]?.header.epochWord ?? 0);
+  const inOrder = [...epochs].map(([epochWord, own]) => ({
+    epochWord,
+    runs: own,
+    startUs: own.flat().reduce((first, { firstTimeUs }) => Math.min(first, firstTimeUs), Infinity),
+  }));
+  return inOrder.sort((a, b) => compareNumbers(a.startUs, b.startUs));
+}
+
 /**
  * Bounds of each file, from its first block, those of the following files, and its block table if known. The clock may step
  * back between files and within them. A bound that is not certain is infinite.

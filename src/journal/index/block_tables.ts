@@ -1,6 +1,7 @@
 import { BlockTable } from "./block_table.ts";
-import { type IndexedBlock, locateBlocks, readFileAt, readingAhead } from "./file_index.ts";
+import { type IndexedBlock, locateBlocks, readingAhead } from "./file_index.ts";
 import type { FileEntry } from "../file/order.ts";
+import type { OpenSource } from "../file/source.ts";
 import type { IndexFaults } from "./index_faults.ts";
 import type { WrittenBlock } from "../writer/journal_writer_types.ts";
 
@@ -8,6 +9,7 @@ import type { WrittenBlock } from "../writer/journal_writer_types.ts";
 export interface BlockTablesOptions {
   /** Gets the faults of files. */
   faults: IndexFaults;
+  open: OpenSource;
   /** Returns true if another file system is mounted in place of the directory: a missing file is not deleted then. */
   isUnmounted: () => Promise<boolean>;
   /** Called for a deleted file. */
@@ -71,17 +73,16 @@ export class BlockTables {
   }
 
   async #load(file: FileEntry, written: readonly WrittenBlock[]): Promise<BlockTable> {
-    const { faults, isUnmounted, onDeleted } = this.#options;
+    const { faults, open, isUnmounted, onDeleted } = this.#options;
     try {
-      using opened = await Deno.open(file.path, { read: true });
-      const read = (offset: number, length: number) => readFileAt(opened, { offset, length });
-      const { size } = await opened.stat();
+      using source = await open(file.path);
+      const read = (offset: number, length: number) => source.read(offset, length);
       const { header } = file;
       const table = new BlockTable();
       const found = await locateBlocks(
         // Headers of compressed blocks are close together.
         header.compression === "none" ? read : readingAhead(read, WINDOW_BYTES),
-        { header, fileBytes: size, onBlock: (block: IndexedBlock) => table.addFound(block), search: false },
+        { header, fileBytes: source.bytes, onBlock: (block: IndexedBlock) => table.addFound(block), search: false },
       );
       for (const block of written) table.addWritten(block);
       faults.noteRead(file.path);

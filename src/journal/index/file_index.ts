@@ -13,6 +13,7 @@ import {
   parseIndex,
 } from "../file/layout.ts";
 import { Ranges } from "../../base/mod.ts";
+import type { OpenSource } from "../file/source.ts";
 
 /** Numbers of an epoch, given by its first four bytes; `end` is exclusive. */
 export interface SeenRange {
@@ -102,22 +103,6 @@ export interface FileIndex {
 
 /** Reads bytes of a file at an offset; fewer than requested at its end. */
 export type ReadAt = (offset: number, length: number) => Promise<Uint8Array<ArrayBuffer>>;
-
-/** Reads `length` bytes at an offset of an open file; fewer at its end. */
-export async function readFileAt(
-  file: Deno.FsFile,
-  { offset, length }: { offset: number; length: number },
-): Promise<Uint8Array<ArrayBuffer>> {
-  const bytes = new Uint8Array(length);
-  await file.seek(offset, Deno.SeekMode.Start);
-  let done = 0;
-  while (done < length) {
-    const read = await file.read(bytes.subarray(done));
-    if (read === null) break;
-    done += read;
-  }
-  return bytes.subarray(0, done);
-}
 
 /** Buffers `windowBytes` of a file: consecutive small reads mostly come from memory. A larger read bypasses the buffer. */
 export function readingAhead(read: ReadAt, windowBytes: number): ReadAt {
@@ -268,8 +253,7 @@ export async function readHead(read: ReadAt, fileBytes: number): Promise<FileHea
 }
 
 /** As {@linkcode readHead}, of the file at a path. */
-export async function readHeadOf(path: string): Promise<FileHead | undefined> {
-  using file = await Deno.open(path, { read: true });
-  const { size } = await file.stat();
-  return await readHead((offset, length) => readFileAt(file, { offset, length }), size);
+export async function readHeadOf(path: string, open: OpenSource): Promise<FileHead | undefined> {
+  using source = await open(path);
+  return await readHead((offset, length) => source.read(offset, length), source.bytes);
 }

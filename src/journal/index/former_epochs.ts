@@ -55,7 +55,7 @@ export class FormerEpochs {
   /** Reads the block with the highest number. */
   async #readEnd(epochWord: number): Promise<Omit<FormerRecording, "oldest"> | undefined> {
     const { locations, unwritten, isComplete } = await this.#index.locations({ fromSeq: 1, epochWord });
-    using reader = new BlockReader();
+    using reader = this.#index.reader();
     let end: Omit<FormerRecording, "oldest"> | undefined;
     for (const location of locations.sort((a, b) => b.seq - a.seq)) {
       const { baseSeq, frameCount = 0, metadata: { epoch } = {} } = await reader.tryRead(location.path, location) ?? {};

@@ -9,9 +9,11 @@ import { BlockError } from "../errors.ts";
 import { readHeadOf, SeenBlocks } from "./file_index.ts";
 import { epochWordOf, FILE_HEADER_BYTES } from "../file/layout.ts";
 import { JOURNAL_EXTENSION } from "../file/name.ts";
+import { openLocal, type OpenSource } from "../file/source.ts";
 import {
   byFirstBlock,
   compareNumbers,
+  epochsOf,
   type FileEntry,
   type FileSpan,
   inFile,
@@ -44,6 +46,7 @@ const LOCATIONS_PER_TURN = 2048;
  */
 export class JournalIndex {
   readonly #directory: string;
+  readonly #open: OpenSource;
   readonly #unwritten: () => Uint8Array<ArrayBuffer>[];
   readonly #isUnmounted: () => Promise<boolean>;
   readonly #files = new Map<string, FileEntry>();
@@ -56,12 +59,13 @@ export class JournalIndex {
 
   private constructor(
     directory: string,
-    { log, unwritten = () => [], isUnmounted = () => Promise.resolve(false) }: JournalIndexOptions,
+    { log, open = openLocal, unwritten = () => [], isUnmounted = () => Promise.resolve(false) }: JournalIndexOptions,
   ) {
     this.#directory = directory;
+    this.#open = open;
     this.#isUnmounted = isUnmounted;
     const faults = this.#faults = new IndexFaults(log);
-    this.#tables = new BlockTables({ faults, isUnmounted, onDeleted: (file) => this.#noteDeleted(file) });
+    this.#tables = new BlockTables({ faults, open, isUnmounted, onDeleted: (file) => this.#noteDeleted(file) });
     this.#unwritten = unwritten;
   }
 
@@ -113,6 +117,11 @@ export class JournalIndex {
   onWritten(listener: (block: WrittenBlock) => void): () => void {
     const listeners = this.#listeners.add(listener);
     return () => void listeners.delete(listener);
+  }
+
+  /** A reader of the blocks of its files. */
+  reader(): BlockReader {
+    return new BlockReader(this.#open);
   }
 
   /** Total size of the files, bytes. */
@@ -200,7 +209,7 @@ export class JournalIndex {
 
   /** Epochs of the files, in the order in which {@linkcode JournalIndex.blocks} reads them. */
   epochOrder(): number[] {
-    return this.#epochs().map(({ epochWord }) => epochWord);
+    return epochsOf(this.#ordered().runs).map(({ epochWord }) => epochWord);
   }
 
   /** As {@linkcode JournalIndex.blocks}, each block with its epoch. */
@@ -208,7 +217,7 @@ export class JournalIndex {
     const seen = new SeenBlocks(range.seen);
     const written: WrittenBlock[] = [];
     this.#readers.add(written);
-    using reader = new BlockReader();
+    using reader = this.reader();
     try {
       for await (const located of this.#locate(range)) yield* await this.#read(located, { reader, seen, range });
       // In the same turn, so that no block is missed between the two lists.
@@ -267,7 +276,7 @@ export class JournalIndex {
 
   /** Locations of wanted blocks in order, epoch by epoch. */
   async *#locate({ after, ...range }: BlockRange): AsyncGenerator<Located> {
-    const epochs = this.#epochs();
+    const epochs = epochsOf(this.#ordered().runs);
     const first = epochs.findIndex(({ epochWord }) => epochWord === after?.epochWord);
     for (const { epochWord, runs } of epochs.slice(Math.max(0, first))) {
       const bySeq = epochWord !== 0 || range.fromSeq !== undefined;
@@ -275,18 +284,6 @@ export class JournalIndex {
       const own = isPassed ? { ...range, fromSeq: Math.max(range.fromSeq ?? 0, after.seq + 1) } : range;
       yield* this.#locateIn(runs, { range: own, bySeq });
     }
-  }
-
-  /** The runs of each epoch, in the order of the epochs' start times. */
-  #epochs(): { epochWord: number; runs: FileEntry[][]; startUs: number }[] {
-    const epochs = Map.groupBy(this.#ordered().runs, (run) => run[0]?.header.epochWord ?? 0);
-    const startOf = (runs: readonly FileEntry[][]) =>
-      runs.reduce(
-        (first, run) => run.reduce((least, { firstTimeUs }) => Math.min(least, firstTimeUs), first),
-        Infinity,
-      );
-    const inOrder = [...epochs].map(([epochWord, runs]) => ({ epochWord, runs, startUs: startOf(runs) }));
-    return inOrder.sort((a, b) => compareNumbers(a.startUs, b.startUs));
   }
 
   /** Locations of an epoch's wanted blocks in order. Reads the table of a file only when its blocks may be next. */
@@ -352,7 +349,7 @@ export class JournalIndex {
   async #addFile(path: string): Promise<void> {
     this.#faults.noteRead(path);
     try {
-      const head = await readHeadOf(path);
+      const head = await readHeadOf(path, this.#open);
       if (head?.first) return void this.#add(path, { ...head, first: head.first, isWritten: false });
       // The length of the first block is damaged: the index at the end of the file may list others.
       if (head) {

@@ -1,5 +1,6 @@
 import type { Logger } from "../../base/mod.ts";
 import type { Block } from "../block/block.ts";
+import type { OpenSource } from "../file/source.ts";
 import type { BlockLocation } from "./block_table.ts";
 
 /** A file of a journal. */
@@ -15,6 +16,8 @@ export interface JournalFileInfo {
 /** Options of a {@linkcode JournalIndex}. */
 export interface JournalIndexOptions {
   log: Logger;
+  /** Opens a file for reading; default: on the local disk. */
+  open?: OpenSource | undefined;
   /** Blocks that are not on disk yet, oldest first; default none. */
   unwritten?: () => Uint8Array<ArrayBuffer>[];
   /** Returns true if another file system is mounted in place of the directory: missing files count as unavailable. Default never. */

@@ -1,6 +1,6 @@
 import { removeIfExists, syncDirectory } from "../../base/mod.ts";
 import type { Message } from "../../frame/mod.ts";
-import { readFileAt } from "../index/file_index.ts";
+import { readFileAt } from "../file/source.ts";
 import { JOURNAL_FILE_MODE } from "../file/name.ts";
 import { requireInPlace, writeAll } from "../file/journal_file.ts";
 import { maxWalBytes, readWal, type Wal, WalBuffer, type WalHeader } from "./wal.ts";

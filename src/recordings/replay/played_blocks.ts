@@ -55,6 +55,11 @@ export class PlayedBlocks implements FrameArchive {
     this.#current = undefined;
   }
 
+  /** A reader of the blocks. */
+  reader(): BlockReader {
+    return new BlockReader();
+  }
+
   /**
    * Reads the blocks that may hold frames of a range. By number: every playback, including those that start meanwhile. By
    * time: the newest playback of each block at this moment, so that a loop shows each frame once.
@@ -66,7 +71,7 @@ export class PlayedBlocks implements FrameArchive {
     fromUs?: number | undefined;
     toUs?: number | undefined;
   }): AsyncGenerator<Block> {
-    using reader = new BlockReader();
+    using reader = this.reader();
     if (fromSeq === undefined) {
       const through = this.#head();
       for (const { play, from } of this.#newest()) {

@@ -23,7 +23,7 @@ export const LOST_TOO_LARGE = "in a block too large to send";
 
 /** The parts of a journal that a backfill needs. */
 export interface ArchivePort {
-  readonly index: Pick<JournalIndex, "locations" | "isUnmounted">;
+  readonly index: Pick<JournalIndex, "locations" | "reader" | "isUnmounted">;
   /** Oldest sequence number of the current epoch; undefined without frames. */
   readonly oldestSeq: number | undefined;
   /** Digests of the newest frames of the current epoch, oldest first; absent: not supported. */

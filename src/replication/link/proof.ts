@@ -58,7 +58,7 @@ export async function newestDigest(
   held: Ranges,
   { seqs, oldest, ...recorded }: Pick<Own, "oldest"> & {
     seqs: Seqs | undefined;
-    index: Pick<JournalIndex, "locations">;
+    index: Pick<JournalIndex, "locations" | "reader">;
     epoch: Uint8Array;
   },
 ): Promise<WindowDigest | undefined> {

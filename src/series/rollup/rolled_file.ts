@@ -2,7 +2,7 @@ import type { Decoder } from "../../broker/mod.ts";
 import {
   BlockError,
   type BlockLocation,
-  BlockReader,
+  type BlockReader,
   JOURNAL_FILE_MODE,
   type JournalFileInfo,
   type JournalIndex,
@@ -160,7 +160,7 @@ export class RolledFile {
     if (locations.length === 0) throw new Error("no block of the journal file can be read");
     this.#verify(locations);
     const through = Math.max([...this.#blocks()].at(-1)?.offset ?? -1, this.#leftOut);
-    using reader = new BlockReader();
+    using reader = this.#context.index.reader();
     for (const location of locations) {
       if (signal.aborted) return;
       if (location.offset <= through) continue;
