@@ -121,6 +121,8 @@ Deno.test(
     await using stream = await Stream.open(target);
     using crowd = new Crowd();
     await crowd.add(target.port, { count: OPEN_FILES + 50 });
+    await eventually("every file descriptor in use", () => target.openFiles >= OPEN_FILES);
+    // Which takes turns of its event loop, in which it accepts no more.
     await stream.goesOn();
     crowd[Symbol.dispose]();
     await eventually("a new connection to be answered", () => target.lives());

@@ -76,6 +76,11 @@ export class Target implements AsyncDisposable {
     return Number(new URL(this.url).port);
   }
 
+  /** File descriptors that its process has open. */
+  get openFiles(): number {
+    return [...Deno.readDirSync(`/proc/${this.#program.pid}/fd`)].length;
+  }
+
   get log(): string {
     return this.#program.log;
   }

@@ -4,6 +4,7 @@ import { formatName } from "../../src/frame/mod.ts";
 import { encode } from "../../src/pgn/mod.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
+import { FakeClock } from "../support/fake_clock.ts";
 import { needs } from "../support/needs.ts";
 import { SseClient } from "../support/sse_client.ts";
 
@@ -13,21 +14,24 @@ function depthOf(quantities: readonly QuantitySources[]): QuantitySources | unde
   return quantities.find(({ quantity }) => quantity === "depth");
 }
 
-/** Two depth sounders, the second of which goes on while the first stops. */
+/** Two depth sounders, the second of which goes on while the first stops. Time passes only from one message to the next. */
 class Sounders implements AsyncDisposable {
   readonly names: string[];
   readonly #boat: TestBoat;
+  readonly #clock: FakeClock;
   readonly #timer: ReturnType<typeof setInterval>;
   /** Addresses of those that send. */
   sending = [1, 2];
 
-  constructor(boat: TestBoat) {
+  constructor(boat: TestBoat, clock: FakeClock) {
     this.#boat = boat;
+    this.#clock = clock;
     this.names = [1, 2].map((src) => formatName(boat.claim(src, { uniqueNumber: src })));
     this.#timer = setInterval(() => this.#send(), 50);
   }
 
   #send(): void {
+    this.#clock.advance(50);
     for (const src of this.sending) this.#boat.say({ pgn: 128267, src, data: encode(128267, { depth: src }) });
   }
 
@@ -41,8 +45,9 @@ Deno.test(
   "when a device stops, another one's value is used, and every stream that asked for it is told once",
   NET,
   async () => {
-    await using boat = await TestBoat.start();
-    await using sounders = new Sounders(boat);
+    const clock = new FakeClock();
+    await using boat = await TestBoat.start({ clock });
+    await using sounders = new Sounders(boat, clock);
     const [first, second] = sounders.names;
     await using stream = await boat.events("?pgn=60928&sources=true");
     await using silent = await boat.events("?pgn=60928");
@@ -58,7 +63,6 @@ Deno.test(
     const told = (client: SseClient) =>
       client.named<SourceEvent>("source").filter(({ quantity, from }) => quantity === "depth" && from !== null);
     await eventually("the switch", () => told(stream).length > 0 && told(alone).length > 0);
-    // After a stall of this machine both are stale, and whoever is heard first is used.
     sounders.sending = [2, 1];
     const after = await eventually("the first is fresh again", async () => {
       const depth = depthOf(await boat.get<QuantitySources[]>("/sources"));
@@ -95,8 +99,9 @@ Deno.test("the client library gives quantities, and switches among the events of
 });
 
 Deno.test("the device of the setting is used, also when the setting changes while the boat runs", NET, async () => {
-  await using boat = await TestBoat.start();
-  await using sounders = new Sounders(boat);
+  const clock = new FakeClock();
+  await using boat = await TestBoat.start({ clock });
+  await using sounders = new Sounders(boat, clock);
   const [first = "", second = ""] = sounders.names;
   const uses = (name: string, by: string) =>
     eventually(`${name} by ${by}`, async () => {
@@ -109,8 +114,9 @@ Deno.test("the device of the setting is used, also when the setting changes whil
 });
 
 Deno.test("a device that moves to another address stays the preferred one, without a switch", NET, async () => {
-  await using boat = await TestBoat.start();
-  await using sounders = new Sounders(boat);
+  const clock = new FakeClock();
+  await using boat = await TestBoat.start({ clock });
+  await using sounders = new Sounders(boat, clock);
   const [first] = sounders.names;
   const isFrom = (src: number) =>
     eventually(`the first at address ${src}`, async () => {

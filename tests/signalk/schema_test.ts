@@ -3,9 +3,11 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { assembleRecording } from "../../src/can/mod.ts";
 import { readAnalyzed } from "../support/analyzer.ts";
+import { encode } from "../../src/pgn/mod.ts";
 import { TestBoat } from "../support/boat.ts";
 import { packageFolder } from "../support/browser.ts";
 import { eventually } from "../support/eventually.ts";
+import { FakeClock } from "../support/fake_clock.ts";
 import { needs } from "../support/needs.ts";
 import { readAll, sampleBytes, SAMPLES } from "../support/recordings.ts";
 
@@ -44,9 +46,14 @@ async function* streamOf<T>(items: readonly T[]): AsyncGenerator<T> {
   for (const item of items) yield await Promise.resolve(item);
 }
 
+/** A vessel that is in no recording. */
+const LAST_MMSI = 244999001;
+
 /** What a boat says of all recordings of tests/data: its deltas, and its tree afterwards. */
 async function hear(): Promise<{ deltas: Delta[]; tree: unknown }> {
-  await using boat = await TestBoat.start({ signalk: { name: "Aurora", mmsi: "230012345" }, discovery: false });
+  // Time stands still: nothing becomes stale.
+  const clock = new FakeClock();
+  await using boat = await TestBoat.start({ signalk: { name: "Aurora", mmsi: "230012345" }, discovery: false, clock });
   const { broker } = boat.boat;
   const socket = new WebSocket(`${boat.url.replace("http", "ws")}/signalk/v1/stream?subscribe=all&sendMeta=all`);
   const deltas: Delta[] = [];
@@ -63,8 +70,9 @@ async function hear(): Promise<{ deltas: Delta[]; tree: unknown }> {
     if (index % 500 === 0) await new Promise((resolve) => setTimeout(resolve));
   }
   const tree = await boat.get("/signalk/v1/api/");
-  const before = deltas.length;
-  await eventually("the deltas", () => deltas.length > before);
+  // Another vessel comes last.
+  boat.say({ pgn: 129039, data: encode(129039, { user_id: LAST_MMSI, latitude: 54, longitude: 10 }) });
+  await eventually("the last vessel", () => deltas.some(({ context }) => context?.endsWith(`:${LAST_MMSI}`)));
   socket.close();
   return { deltas: deltas.filter(({ updates }) => updates), tree };
 }

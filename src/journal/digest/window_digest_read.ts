@@ -1,7 +1,7 @@
 import { turn } from "../../base/mod.ts";
 import { newStoredFrame, type StoredFrame } from "../../frame/mod.ts";
 import type { Block } from "../block/block.ts";
-import { BlockReader, readUnwritten } from "../block/reader.ts";
+import { readUnwritten } from "../block/reader.ts";
 import { BlockError } from "../errors.ts";
 import { epochWordOf } from "../file/layout.ts";
 import type { JournalIndex } from "../index/journal_index.ts";

@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { BlockReader, readUnwritten } from "../block/reader.ts";
+import { readUnwritten } from "../block/reader.ts";
 import { epochWordOf } from "../file/layout.ts";
 import { parseFileName } from "../file/name.ts";
 import type { JournalIndex } from "./journal_index.ts";
