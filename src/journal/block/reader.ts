@@ -39,7 +39,11 @@ export class BlockReader implements Disposable {
   readonly #openSource: OpenSource;
   #open: OpenFile | undefined;
 
-  /** @param open default: files of the local disk */
+  /**
+   * Makes a reader without an open file.
+   *
+   * @param open opens a file; default: on the local disk
+   */
   constructor(open: OpenSource = openLocal) {
     this.#openSource = open;
   }
