@@ -62,7 +62,7 @@ function sayHeading(boat: TestBoat, raw: number, src = 35): void {
 }
 
 Deno.test("a client of the stream is greeted, gets the newest values, then every new one", async () => {
-  await using boat = await TestBoat.start({ signalk: { name: "Aurora", mmsi: MMSI } });
+  await using boat = await TestBoat.start({ signalk: { name: "Aurora", mmsi: MMSI }, clock: new FakeClock() });
   sayHeading(boat, 10_000);
   await using client = await SignalKClient.open(boat, "?subscribe=self");
   assert.equal(client.deltas[0]?.self, OWN);
@@ -98,7 +98,7 @@ Deno.test("a client that changes its subscriptions all the time is disconnected,
 });
 
 Deno.test("a source is the NAME of its device, the same after its address changes, and sources tell the device", async () => {
-  await using boat = await TestBoat.start({ signalk: {} });
+  await using boat = await TestBoat.start({ signalk: {}, clock: new FakeClock() });
   sayHeading(boat, 1, 35);
   const source = async () => (await boat.get<{ $source: string }>(`${API}/navigation/headingTrue`)).$source;
   assert.equal(await source(), "can0.35");
@@ -168,7 +168,8 @@ Deno.test("with tokens a client logs in with one as its password; before that it
 });
 
 Deno.test("a client that does not read loses values, which are counted, and gets the newest when it reads again", async () => {
-  await using boat = await TestBoat.start({ signalk: {}, streamBufferBytes: 64 * 1024 });
+  // Time stands still: nothing becomes stale.
+  await using boat = await TestBoat.start({ signalk: {}, streamBufferBytes: 64 * 1024, clock: new FakeClock() });
   await using quick = await SignalKClient.open(boat);
   const slow = await SlowSocket.open(`${boat.url}/signalk/v1/stream`);
   await eventually("the slow one", async () => await boat.metric("vbg_signalk_clients") === 2);

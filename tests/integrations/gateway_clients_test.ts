@@ -160,7 +160,8 @@ Deno.test("a client that is refused as fast as it writes gets through its allowa
     clock.advance(100);
     return await refused() === 256;
   });
-  assert.ok(clock.monoMs() > 900, `${clock.monoMs()}`);
+  // The cost of the last piece is not waited for.
+  assert.ok(clock.monoMs() >= 300, `${clock.monoMs()}`);
   assert.equal(audits, 256);
 });
 

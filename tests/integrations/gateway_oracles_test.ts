@@ -9,6 +9,7 @@ import { TestBoat } from "../support/boat.ts";
 import { packageFolder } from "../support/browser.ts";
 import { eventually } from "../support/eventually.ts";
 import { connected, RawClient, Traffic } from "../support/gateway_clients.ts";
+import { FakeClock } from "../support/fake_clock.ts";
 import { HeldPort } from "../support/held_port.ts";
 import { environment, IS_FULL, needs } from "../support/needs.ts";
 
@@ -26,7 +27,8 @@ function fieldsOf(text: string): string {
 
 async function startWith(format: GatewayFormat, held: HeldPort): Promise<TestBoat> {
   const target = { protocol: "tcp", hostname: "127.0.0.1", port: held.port, format } as const;
-  return await TestBoat.start({ gateway: { targets: [target] } });
+  // Time stands still: no frame of a fast packet is too late.
+  return await TestBoat.start({ gateway: { targets: [target] }, clock: new FakeClock() });
 }
 
 /** Feeds traffic and compares it with what a reader got, batch by batch. */

@@ -5,6 +5,7 @@ import { encode } from "../../src/pgn/mod.ts";
 import { TestBoat } from "../support/boat.ts";
 import { packageFolder } from "../support/browser.ts";
 import { eventually } from "../support/eventually.ts";
+import { FakeClock } from "../support/fake_clock.ts";
 import { needs } from "../support/needs.ts";
 import { tokenOf } from "../http/auth_server.ts";
 
@@ -105,7 +106,8 @@ Deno.test(
   "@signalk/client subscribes to the own vessel, to all, and to nothing until it names paths",
   CLIENT,
   async () => {
-    await using boat = await TestBoat.start({ signalk: { name: "Aurora", mmsi: MMSI } });
+    const clock = new FakeClock();
+    await using boat = await TestBoat.start({ signalk: { name: "Aurora", mmsi: MMSI }, clock });
     sayAll(boat);
     const heading = `${OWN} navigation.headingTrue`;
     const ship = `vessels.urn:mrn:imo:mmsi:${SHIP} navigation.speedOverGround`;
@@ -128,13 +130,16 @@ Deno.test(
     assert.ok([...none.heard].every((each) => each.startsWith(`${OWN} environment.depth.`)));
     none.other.unsubscribe();
     none.other.subscribe({ context: "vessels.*", subscribe: [{ path: "navigation.speedOverGround", period: 1 }] });
-    await eventually("other vessels", () => none.heard.has(ship));
+    await eventually("other vessels", () => {
+      clock.advance(10);
+      return none.heard.has(ship);
+    });
     assert.deepEqual([...self.errors, ...all.errors, ...none.errors], []);
   },
 );
 
 Deno.test("@signalk/client reads the API: vessels, the own one, a path, and metadata", CLIENT, async () => {
-  await using boat = await TestBoat.start({ signalk: { name: "Aurora", mmsi: MMSI } });
+  await using boat = await TestBoat.start({ signalk: { name: "Aurora", mmsi: MMSI }, clock: new FakeClock() });
   sayAll(boat);
   await using client = await Client.connect(boat, { notifications: false });
   const api = await client.other.API();
@@ -161,6 +166,7 @@ Deno.test(
     await using boat = await TestBoat.start({
       signalk: { mmsi: MMSI },
       tokens: [tokenOf("chart table", TOKEN, ["read"])],
+      clock: new FakeClock(),
     });
     sayAll(boat);
     const options = {
