@@ -9,6 +9,7 @@ export const LOADED_BY_ADDRESS: readonly string[] = [
   "src/integrations/mdns/bonjour_package.ts",
   "src/integrations/mqtt/mqtt_package.ts",
   "src/listen/acme/acme_package.ts",
+  "src/object_store/s3_package.ts",
   "cli/settings/hocon_package.ts",
 ];
 /** File that a package reads from its own folder. */

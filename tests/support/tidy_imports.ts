@@ -29,6 +29,7 @@ const PARTS = [...UP_TO_CLOUD, "recordings", "http", "listen", "integrations"];
 export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   base: [],
   units: [],
+  object_store: ["base"],
   quantities: [],
   frame: ["base"],
   pgn: ["base", "units", "frame"],

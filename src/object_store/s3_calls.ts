@@ -1,0 +1,276 @@
+import { importLate } from "../base/mod.ts";
+import { compareKeys } from "./key.ts";
+import { statusOf } from "./s3_errors.ts";
+import { MAX_OBJECT_BYTES, type ObjectInfo } from "./store.ts";
+import { StoreError } from "./store_error.ts";
+
+type S3Package = typeof import("./s3_package.ts");
+
+/** Keys that sign requests. */
+export interface S3Credentials {
+  accessKeyId: string;
+  secretAccessKey: string;
+  /** Of temporary credentials. */
+  sessionToken?: string | undefined;
+}
+
+/** Where the objects are, and who reads and writes them. */
+export interface S3CallsOptions {
+  bucket: string;
+  /** `https://host` or `http://host:port`; undefined: AWS itself. */
+  endpoint: string | undefined;
+  region: string | undefined;
+  isPathStyle: boolean;
+  /** Undefined: from where the AWS tools find them. */
+  credentials: S3Credentials | undefined;
+}
+
+/** A body with what the store checks it by. */
+export interface S3Body {
+  bytes: Uint8Array;
+  /** 16 bytes. */
+  md5: Uint8Array;
+  sha256Hex: string;
+  /** Unique text that marks this call as the writer. */
+  writer: string;
+}
+
+/** An object as a store describes it. */
+export interface S3Description {
+  info: ObjectInfo;
+  /** As given with the body; undefined for objects of other programs. */
+  sha256Hex: string | undefined;
+  writer: string | undefined;
+}
+
+/** An object, or a part of it, with what it can be checked by. */
+export interface S3Content {
+  bytes: Uint8Array<ArrayBuffer>;
+  sha256Hex: string | undefined;
+  /** Undefined where the `ETag` is none: objects of several parts, or encrypted with KMS keys. */
+  md5Hex: string | undefined;
+  contentRange: string | undefined;
+}
+
+/** Time after which an idle connection is closed, milliseconds; stores close them after 20 s and more. */
+const IDLE_CONNECTION_MS = 15_000;
+/** Most keys in one request, as S3 has it. */
+export const DELETE_KEYS = 1000;
+/** Entries of an object's metadata (`x-amz-meta-`). */
+const METADATA = { sha256: "sha256", writer: "writer" };
+
+/** Single requests to a bucket: no retries, no time-outs, errors as the package throws them. */
+export class S3Calls implements Disposable {
+  readonly #package: S3Package;
+  readonly #client: InstanceType<S3Package["S3Client"]>;
+  readonly #connections: Deno.HttpClient;
+  readonly #bucket: string;
+
+  private constructor(s3: S3Package, { bucket, endpoint, region, isPathStyle, credentials }: S3CallsOptions) {
+    this.#package = s3;
+    this.#bucket = bucket;
+    const client = this.#connections = Deno.createHttpClient({ poolIdleTimeout: IDLE_CONNECTION_MS });
+    // A redirected request has the wrong signature.
+    const requestInit = (): RequestInit & { client: Deno.HttpClient } => ({ redirect: "manual", client });
+    this.#client = new s3.S3Client({
+      ...(endpoint !== undefined && { endpoint }),
+      ...(region !== undefined && { region }),
+      ...(credentials && {
+        credentials: {
+          accessKeyId: credentials.accessKeyId,
+          secretAccessKey: credentials.secretAccessKey,
+          ...(credentials.sessionToken !== undefined && { sessionToken: credentials.sessionToken }),
+        },
+      }),
+      forcePathStyle: isPathStyle,
+      maxAttempts: 1,
+      // Bodies have Content-MD5 and x-amz-content-sha256, which stores other than AWS know as well.
+      requestChecksumCalculation: "WHEN_REQUIRED",
+      responseChecksumValidation: "WHEN_REQUIRED",
+      requestHandler: new s3.FetchHttpHandler({ requestInit }),
+    });
+  }
+
+  /** Loads the package. @throws {Error} it cannot be loaded */
+  static async load(options: S3CallsOptions): Promise<S3Calls> {
+    return new S3Calls(await importLate<S3Package>(new URL("./s3_package.ts", import.meta.url)), options);
+  }
+
+  /** Finds region and credentials. @throws {Error} there are none */
+  async prepare(): Promise<void> {
+    await this.#client.config.region();
+    await this.#client.config.credentials();
+  }
+
+  /** Sends an object; returns its `ETag` without quotes. */
+  async put(
+    key: string,
+    { bytes, md5, sha256Hex, writer, isNew, signal }: S3Body & { isNew: boolean; signal: AbortSignal },
+  ): Promise<string | undefined> {
+    const command = new this.#package.PutObjectCommand({
+      ...{ Bucket: this.#bucket, Key: key, Body: bytes, ContentLength: bytes.length },
+      ...(isNew && { IfNoneMatch: "*" }),
+      ContentMD5: md5.toBase64(),
+      ContentType: "application/octet-stream",
+      Metadata: { [METADATA.sha256]: sha256Hex, [METADATA.writer]: writer },
+    });
+    // Else the package would hash the body a second time, all at once.
+    command.middlewareStack.add((next) => (args) => {
+      headersOf(args.request)["x-amz-content-sha256"] = sha256Hex;
+      return next(args);
+    }, { step: "build" });
+    const { ETag } = await this.#client.send(command, { abortSignal: signal });
+    return ETag?.replaceAll('"', "");
+  }
+
+  /**
+   * Reads an object or a part of it.
+   *
+   * @param options.range such as `bytes=0-9`
+   * @throws {StoreError} `damaged`: the length is wrong; `unsuitable`: it is too large, or not the part asked for
+   */
+  async get(
+    key: string,
+    { range, signal }: { range?: string; signal: AbortSignal },
+  ): Promise<S3Content> {
+    const command = new this.#package.GetObjectCommand({
+      ...{ Bucket: this.#bucket, Key: key },
+      ...(range !== undefined && { Range: range }),
+    });
+    const { Body, ContentLength, ContentRange, ETag, Metadata, ServerSideEncryption, SSECustomerAlgorithm } = await this
+      .#client.send(command, { abortSignal: signal });
+    const stream = Body?.transformToWebStream() ?? new Blob([]).stream();
+    const bytes = await readBody(stream, { key, length: ContentLength, signal });
+    const tag = this.#tagOf(ETag, key);
+    const isEncrypted = ServerSideEncryption?.startsWith("aws:") || SSECustomerAlgorithm !== undefined;
+    const md5Hex = /^[0-9a-f]{32}$/.test(tag) && !isEncrypted ? tag : undefined;
+    return { bytes, sha256Hex: Metadata?.[METADATA.sha256], md5Hex, contentRange: ContentRange };
+  }
+
+  /** The `ETag` without quotes. Every answer of S3 about an object has one; pages of a proxy do not. */
+  #tagOf(tag: string | undefined, key: string): string {
+    if (tag !== undefined) return tag.replaceAll('"', "");
+    const why = "the answer has no ETag, it is not that of an object store";
+    throw new StoreError(`Cannot read "${key}" of bucket "${this.#bucket}": ${why}`, { kind: "damaged" });
+  }
+
+  /** Describes an object; undefined if there is none. */
+  async head(key: string, signal: AbortSignal): Promise<S3Description | undefined> {
+    try {
+      const { HeadObjectCommand } = this.#package;
+      const { ContentLength = 0, ETag, LastModified, Metadata } = await this.#client.send(
+        new HeadObjectCommand({ Bucket: this.#bucket, Key: key }),
+        { abortSignal: signal },
+      );
+      this.#tagOf(ETag, key);
+      return {
+        info: { key, size: ContentLength, lastModifiedMs: LastModified?.getTime() ?? 0 },
+        sha256Hex: Metadata?.[METADATA.sha256],
+        writer: Metadata?.[METADATA.writer],
+      };
+    } catch (error) {
+      if (statusOf(error) !== 404) throw error;
+      // The answer has no body that would say which of the two is missing.
+      const { HeadBucketCommand } = this.#package;
+      await this.#client.send(new HeadBucketCommand({ Bucket: this.#bucket }), { abortSignal: signal });
+      return undefined;
+    }
+  }
+
+  /** Lists up to `limit` objects; the last page has fewer. */
+  async list(
+    { prefix, after, limit, signal }: { prefix: string; after: string; limit: number; signal: AbortSignal },
+  ): Promise<{ entries: ObjectInfo[]; isLast: boolean }> {
+    const { Contents = [], IsTruncated, KeyCount, Name } = await this.#client.send(
+      new this.#package.ListObjectsV2Command({
+        ...{ Bucket: this.#bucket, MaxKeys: limit, EncodingType: "url" },
+        ...(prefix !== "" && { Prefix: prefix }),
+        ...(after !== "" && { StartAfter: after }),
+      }),
+      { abortSignal: signal },
+    );
+    const entries = Contents.map(({ Key = "", Size = 0, LastModified }) => ({
+      key: decodeURIComponent(Key.replaceAll("+", " ")),
+      size: Size,
+      lastModifiedMs: LastModified?.getTime() ?? 0,
+    }));
+    // A page of a proxy, or a part of a list, can look like a list of fewer objects.
+    if (Name !== this.#bucket || (KeyCount ?? entries.length) !== entries.length) {
+      const why = `it is one of "${Name ?? ""}" with ${entries.length} of ${KeyCount ?? 0} objects`;
+      throw new StoreError(`Cannot use the list of bucket "${this.#bucket}": ${why}`, { kind: "damaged" });
+    }
+    let last = after;
+    for (const { key } of entries) {
+      if (!key.startsWith(prefix) || compareKeys(key, last) <= 0) {
+        const why = `it lists "${key}" after "${last}" with the prefix "${prefix}"`;
+        throw new StoreError(`Cannot use the list of bucket "${this.#bucket}": ${why}`, { kind: "unsuitable" });
+      }
+      last = key;
+    }
+    return { entries, isLast: IsTruncated !== true };
+  }
+
+  /** Deletes up to {@linkcode DELETE_KEYS} objects; returns those that are left, with the reason. */
+  async delete(keys: readonly string[], signal: AbortSignal): Promise<{ code: string; why: string }[]> {
+    const Objects = keys.map((Key) => ({ Key }));
+    const { Errors = [] } = await this.#client.send(
+      new this.#package.DeleteObjectsCommand({ Bucket: this.#bucket, Delete: { Objects, Quiet: true } }),
+      { abortSignal: signal },
+    );
+    return Errors.filter(({ Code }) => Code !== "NoSuchKey")
+      .map(({ Key = "", Code = "Error", Message = "" }) => ({
+        code: Code,
+        why: `"${Key}": ${Code} ${Message}`.trim(),
+      }));
+  }
+
+  /** Closes all connections. */
+  [Symbol.dispose](): void {
+    this.#client.destroy();
+    this.#connections.close();
+  }
+}
+
+function headersOf(request: unknown): Record<string, string> {
+  if (typeof request === "object" && request !== null && "headers" in request) {
+    const { headers } = request;
+    if (typeof headers === "object" && headers !== null) return headers as Record<string, string>;
+  }
+  throw new TypeError("a request of @aws-sdk/client-s3 has no headers");
+}
+
+async function readBody(
+  stream: ReadableStream<Uint8Array>,
+  { key, length, signal }: { key: string; length: number | undefined; signal: AbortSignal },
+): Promise<Uint8Array<ArrayBuffer>> {
+  const damaged = (found: string) => {
+    const what = `Cannot read "${key}": expected ${length ?? "a number of"} bytes, ${found}`;
+    return new StoreError(what, { kind: "damaged" });
+  };
+  const reader = stream.getReader();
+  const stop = () => void reader.cancel(signal.reason).catch(() => {});
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    if (length === undefined) throw damaged("the store does not say how many");
+    if (length > MAX_OBJECT_BYTES) {
+      const why = `it has ${length} bytes, more than ${MAX_OBJECT_BYTES}`;
+      throw new StoreError(`Cannot read "${key}": ${why}`, { kind: "unsuitable" });
+    }
+    const bytes = new Uint8Array(length);
+    let at = 0;
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      signal.throwIfAborted();
+      if (at + next.value.length > length) throw damaged("found more");
+      bytes.set(next.value, at);
+      at += next.value.length;
+    }
+    signal.throwIfAborted();
+    if (at < length) throw damaged(`found ${at}`);
+    return bytes;
+  } catch (error) {
+    stop();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}

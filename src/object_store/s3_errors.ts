@@ -1,0 +1,77 @@
+import { errorText } from "../base/mod.ts";
+import { StoreError, type StoreErrorKind } from "./store_error.ts";
+
+/** What a store answered instead of doing what it was asked for. */
+interface Refusal {
+  /** HTTP status; undefined if no answer came, or none that can be read. */
+  status: number | undefined;
+  /** Code of S3, such as `NoSuchBucket`; `Error` if the answer has none. */
+  code: string;
+  message: string;
+}
+
+/** A request whose failure is described. */
+export interface FailedRequest {
+  /** What failed, such as `store "a/b" in`. */
+  action: string;
+  /** The store, for messages. */
+  url: string;
+}
+
+const DENIED_CODES = /^(?:ExpiredToken|InvalidToken|TokenRefreshRequired|CredentialsProviderError|AccessDenied)/;
+const DAMAGED_CODES = ["BadDigest", "InvalidDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch"];
+/** The store saw only a part of the request, or two conditional requests at the same time: another attempt helps. */
+const PASSING_CODES = [
+  "RequestTimeout",
+  "IncompleteBody",
+  "ConditionalRequestConflict",
+  "OperationAborted",
+  "SlowDown",
+];
+const PASSING_STATUSES = [408, 425, 429];
+
+/** The package's error, or the runtime's, as a {@linkcode StoreError}. */
+export function describeFailure(error: unknown, { action, url }: FailedRequest): StoreError {
+  if (error instanceof StoreError) return error;
+  const refusal = refusalOf(error);
+  const kind = kindOf(refusal);
+  const { status, code, message } = refusal;
+  const words = [/^(?:Error|Unknown|UnknownError|TypeError|SyntaxError)$/.test(code) ? "" : code, message];
+  const text = words.filter((word, at) => word !== "" && words.indexOf(word) === at).join(": ");
+  const why = status === undefined ? text : `the store answered ${status}${text && `, ${text}`}`;
+  return new StoreError(`Cannot ${action} ${url}: ${why}`, { kind, cause: error });
+}
+
+/** HTTP status of the package's error; undefined if no answer came. */
+export function statusOf(error: unknown): number | undefined {
+  return refusalOf(error).status;
+}
+
+/** What is wrong, read from the fields that the package gives its errors. */
+function refusalOf(error: unknown): Refusal {
+  const fields: { name?: unknown; $metadata?: unknown; $response?: unknown } =
+    typeof error === "object" && error !== null ? error : {};
+  const status = numberIn(fields.$metadata, "httpStatusCode") ?? numberIn(fields.$response, "statusCode");
+  return {
+    // A text that is not XML after "200 OK" is no answer.
+    status: status !== undefined && status < 300 ? undefined : status,
+    code: typeof fields.name === "string" ? fields.name : "Error",
+    // The package adds advice for its developers after the first line.
+    message: errorText(error).split("\n", 1)[0]?.replace(/ {2}Deserialization error: .*/, "") ?? "",
+  };
+}
+
+function numberIn(value: unknown, name: string): number | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const found = Object.entries(value).find(([key]) => key === name)?.[1];
+  return typeof found === "number" ? found : undefined;
+}
+
+function kindOf({ status, code }: Refusal): StoreErrorKind {
+  if (DENIED_CODES.test(code) || status === 401 || status === 403) return "denied";
+  if (DAMAGED_CODES.includes(code)) return "damaged";
+  if (status === undefined || PASSING_CODES.includes(code) || PASSING_STATUSES.includes(status)) return "away";
+  if (status === 404) return "missing";
+  // 501: a part of S3 that the store does not have.
+  return status >= 500 && status !== 501 ? "away" : "unsuitable";
+}
