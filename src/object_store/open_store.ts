@@ -12,8 +12,6 @@ export const DEFAULT_REQUEST_TIMEOUT_MS = 60_000;
 export const DEFAULT_ATTEMPTS = 5;
 /** Pauses between attempts. */
 export const DEFAULT_RETRY: BackoffOptions = { firstMs: 200, capMs: 5000 };
-/** Region of stores other than AWS. */
-const DEFAULT_REGION = "us-east-1";
 
 /** An address of an object store. */
 export type StoreAddress =
@@ -27,7 +25,7 @@ export interface OpenStoreOptions {
   url: string;
   /** URL of an S3-compatible store, such as `https://minio.example.com:9000`. Default: AWS. */
   endpoint?: string | undefined;
-  /** Default: `AWS_REGION` or that of the profile; with an endpoint `us-east-1`. */
+  /** Default: `AWS_REGION` or that of the profile; if there is none, with an endpoint `us-east-1`. */
   region?: string | undefined;
   /** The bucket is part of the path, not of the host name. Default: with an endpoint. */
   isPathStyle?: boolean | undefined;
@@ -57,8 +55,9 @@ export interface OpenStoreOptions {
  * ```
  */
 export function parseStoreUrl(url: string): StoreAddress {
-  const [, bucket, prefix = ""] = /^s3:\/\/([A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9])(?:\/(.*?)\/?)?$/.exec(url) ??
-    [];
+  const [, bucket, prefix = ""] =
+    /^s3:\/\/([A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9])(?:\/(?:(.+?)\/?)?)?$/.exec(url) ??
+      [];
   if (bucket !== undefined) {
     if (prefix !== "") checkPrefix(prefix);
     return { kind: "s3", bucket, prefix };
@@ -90,8 +89,7 @@ export async function openStore(options: OpenStoreOptions): Promise<ObjectStore>
   if (address.kind === "directory") return await DirectoryStore.open(address.path);
   const { endpoint, region, isPathStyle = endpoint !== undefined, credentials } = options;
   return await S3Store.open({
-    ...{ bucket: address.bucket, prefix: address.prefix, endpoint, isPathStyle, credentials },
-    region: region ?? (endpoint === undefined ? undefined : DEFAULT_REGION),
+    ...{ bucket: address.bucket, prefix: address.prefix, endpoint, region, isPathStyle, credentials },
     requestTimeoutMs: options.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS,
     attempts: options.attempts ?? DEFAULT_ATTEMPTS,
     retry: options.retry ?? DEFAULT_RETRY,

@@ -19,6 +19,7 @@ export interface S3CallsOptions {
   bucket: string;
   /** `https://host` or `http://host:port`; undefined: AWS itself. */
   endpoint: string | undefined;
+  /** Undefined: from where the AWS tools find it; if they find none and there is an endpoint, `us-east-1`. */
   region: string | undefined;
   isPathStyle: boolean;
   /** Undefined: from where the AWS tools find them. */
@@ -56,6 +57,8 @@ export interface S3Content {
 const IDLE_CONNECTION_MS = 15_000;
 /** Most keys in one request, as S3 has it. */
 export const DELETE_KEYS = 1000;
+/** Region of stores other than AWS, which have none. */
+const REGION_ELSEWHERE = "us-east-1";
 /** Entries of an object's metadata (`x-amz-meta-`). */
 const METADATA = { sha256: "sha256", writer: "writer" };
 
@@ -91,15 +94,30 @@ export class S3Calls implements Disposable {
     });
   }
 
-  /** Loads the package. @throws {Error} it cannot be loaded */
-  static async load(options: S3CallsOptions): Promise<S3Calls> {
-    return new S3Calls(await importLate<S3Package>(new URL("./s3_package.ts", import.meta.url)), options);
+  /**
+   * Loads the package and finds region and credentials.
+   *
+   * @throws {Error} there are none, or the package cannot be loaded
+   */
+  static async open(options: S3CallsOptions): Promise<S3Calls> {
+    const s3 = await importLate<S3Package>(new URL("./s3_package.ts", import.meta.url));
+    let calls = new S3Calls(s3, options);
+    try {
+      if (!await calls.#hasRegion() && options.endpoint !== undefined) {
+        calls[Symbol.dispose]();
+        calls = new S3Calls(s3, { ...options, region: REGION_ELSEWHERE });
+      }
+      await calls.#client.config.region();
+      await calls.#client.config.credentials();
+      return calls;
+    } catch (error) {
+      calls[Symbol.dispose]();
+      throw error;
+    }
   }
 
-  /** Finds region and credentials. @throws {Error} there are none */
-  async prepare(): Promise<void> {
-    await this.#client.config.region();
-    await this.#client.config.credentials();
+  #hasRegion(): Promise<boolean> {
+    return this.#client.config.region().then(() => true, () => false);
   }
 
   /** Sends an object; returns its `ETag` without quotes. */

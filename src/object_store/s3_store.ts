@@ -58,24 +58,21 @@ export class S3Store implements ObjectStore {
     this.#calls = calls;
     this.#options = options;
     this.#prefix = options.prefix === "" ? "" : `${options.prefix}/`;
-    const at = options.endpoint === undefined ? "" : ` at ${new URL(options.endpoint).host}`;
-    this.url = `s3://${options.bucket}/${options.prefix}`.replace(/\/$/, "") + at;
+    this.url = urlOf(options);
   }
 
   /**
    * Opens a store: loads the client and finds the credentials. Sends nothing to the bucket; `checkStore` does.
    *
-   * @throws {StoreError} `denied`: there are no credentials; `unsuitable`: no region
+   * @throws {StoreError} `denied`: there are no credentials; `unsuitable`: no region, or the client cannot be loaded
    */
   static async open(options: S3StoreOptions): Promise<S3Store> {
-    const store = new S3Store(await S3Calls.load(options), options);
     try {
-      await store.#calls.prepare();
-      return store;
+      return new S3Store(await S3Calls.open(options), options);
     } catch (error) {
-      store[Symbol.dispose]();
-      const kind = /region/i.test(errorText(error)) ? "unsuitable" : "denied";
-      throw new StoreError(`Cannot open the object store ${store.url}: ${errorText(error)}`, { kind, cause: error });
+      const why = errorText(error).split("\n", 1)[0] ?? "";
+      const kind = /credential/i.test(why) ? "denied" : "unsuitable";
+      throw new StoreError(`Cannot open the object store ${urlOf(options)}: ${why}`, { kind, cause: error });
     }
   }
 
@@ -274,6 +271,11 @@ export class S3Store implements ObjectStore {
       signal?.removeEventListener("abort", abort);
     }
   }
+}
+
+function urlOf({ bucket, prefix, endpoint }: S3StoreOptions): string {
+  const at = endpoint === undefined ? "" : ` at ${new URL(endpoint).host}`;
+  return `s3://${bucket}/${prefix}`.replace(/\/$/, "") + at;
 }
 
 /** Whether an object was written by this very call, and whole. */

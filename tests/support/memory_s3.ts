@@ -34,9 +34,16 @@ export class MemoryS3 implements AsyncDisposable {
   /** Requests so far, such as `PUT`. */
   readonly requests: string[] = [];
 
-  /** Listens on a free port. */
-  constructor(lacks: Lacks = {}) {
+  readonly #observe: (headers: Headers) => void;
+
+  /**
+   * Listens on a free port.
+   *
+   * @param observe is given the headers of each request
+   */
+  constructor(lacks: Lacks = {}, observe: (headers: Headers) => void = () => {}) {
     this.#lacks = lacks;
+    this.#observe = observe;
     this.#server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => this.#answer(request));
   }
 
@@ -57,6 +64,7 @@ export class MemoryS3 implements AsyncDisposable {
 
   async #answer(request: Request): Promise<Response> {
     this.requests.push(request.method);
+    this.#observe(request.headers);
     const { pathname, searchParams } = new URL(request.url);
     const body = new Uint8Array(await request.arrayBuffer());
     const [, bucket, key = ""] = /^\/([^/]*)\/?(.*)$/.exec(decodeURIComponent(pathname)) ?? [];
