@@ -73,8 +73,13 @@ export class S3Calls implements Disposable {
     this.#package = s3;
     this.#bucket = bucket;
     const client = this.#connections = Deno.createHttpClient({ poolIdleTimeout: IDLE_CONNECTION_MS });
-    // A redirected request has the wrong signature.
-    const requestInit = (): RequestInit & { client: Deno.HttpClient } => ({ redirect: "manual", client });
+    // A redirected request has the wrong signature; a body that a proxy compressed has another length.
+    const requestInit = (
+      { headers }: { headers: Record<string, string> },
+    ): RequestInit & { client: Deno.HttpClient } => ({
+      ...{ redirect: "manual", client },
+      headers: new Headers({ ...headers, "accept-encoding": "identity" }),
+    });
     this.#client = new s3.S3Client({
       ...(endpoint !== undefined && { endpoint }),
       ...(region !== undefined && { region }),

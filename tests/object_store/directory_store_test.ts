@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { isStoreError, openStore } from "../../src/object_store/mod.ts";
+import { syncsAndRenames } from "../support/disk_order.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 import { keysOf, testContract, text } from "./contract.ts";
@@ -81,3 +82,28 @@ Deno.test("directory store: a folder that is a file, or is gone, is told", FILES
     await assert.rejects(keysOf(store), (error) => isStoreError(error, "missing"));
     await assert.rejects(store.putIfAbsent("a", text("x")), (error) => isStoreError(error, "missing"));
   }));
+
+Deno.test(
+  "directory store: what is answered is on the disk, the folders above it too",
+  FILES,
+  () =>
+    inFolder(async (folder) => {
+      const store = await open(folder);
+      const root = `${folder}/store`;
+      const order = async (work: () => Promise<unknown>) => {
+        const done = await syncsAndRenames(async () => void await work());
+        return done.map((step) => step.replace(/\.tmp\/.*/, "NEW").replace(root, "ROOT"));
+      };
+      const folders = ["sync ROOT/a/b", "sync ROOT/a", "sync ROOT"];
+      const first = ["sync ROOT/NEW", "link ROOT/NEW", ...folders];
+      assert.deepEqual(await order(() => store.putIfAbsent("a/b/1", text("x"))), first);
+      // Another process may have stored it a moment ago.
+      assert.deepEqual(await order(() => store.putIfAbsent("a/b/1", text("y"))), ["sync ROOT/NEW", ...folders]);
+      assert.deepEqual(await order(() => store.put("a/b/1", text("z"))), [
+        "sync ROOT/NEW",
+        "rename ROOT/NEW",
+        ...folders,
+      ]);
+      assert.deepEqual(await order(() => store.delete(["a/b/1"])), ["sync ROOT/a/b"]);
+    }),
+);

@@ -1,7 +1,7 @@
-/** Does something and tells in which order files were synced and renamed: `sync PATH`, `rename PATH`. */
+/** Does something and tells in which order files were synced, renamed and linked: `sync PATH`, `rename PATH`, `link PATH`. */
 export async function syncsAndRenames(work: () => Promise<void>): Promise<string[]> {
   const done: string[] = [];
-  const { open, rename } = Deno;
+  const { open, rename, link } = Deno;
   Deno.open = async (path, options) => {
     const file = await open(path, options);
     for (const name of ["sync", "syncData"] as const) {
@@ -17,10 +17,14 @@ export async function syncsAndRenames(work: () => Promise<void>): Promise<string
     await rename(from, to);
     done.push(`rename ${from}`);
   };
+  Deno.link = async (from, to) => {
+    await link(from, to);
+    done.push(`link ${from}`);
+  };
   try {
     await work();
   } finally {
-    Object.assign(Deno, { open, rename });
+    Object.assign(Deno, { open, rename, link });
   }
   return done;
 }

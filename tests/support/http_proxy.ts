@@ -41,7 +41,9 @@ const FAULTY_ANSWERS: Partial<Record<Fault, [status: number, body: string, heade
   "slow down": [503, "<Error><Code>SlowDown</Code><Message>Reduce your rate</Message></Error>", {
     "content-type": "application/xml",
   }],
-  "login page": [200, "<!DOCTYPE html><p>Log in", { "content-type": "text/html" }],
+  "login page": [200, "<html><head><title>Marina</title></head><body><p>Log in</p></body></html>", {
+    "content-type": "text/html",
+  }],
   forget: [200, "", {}],
   "forget with a tag": [200, "", { etag: '"d41d8cd98f00b204e9800998ecf8427e"' }],
 };
