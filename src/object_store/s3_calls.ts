@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { importLate } from "../base/mod.ts";
 import { compareKeys } from "./key.ts";
 import { statusOf } from "./s3_errors.ts";
@@ -139,7 +140,7 @@ export class S3Calls implements Disposable {
     });
     // Else the package would hash the body a second time, all at once.
     command.middlewareStack.add((next) => (args) => {
-      headersOf(args.request)["x-amz-content-sha256"] = sha256Hex;
+      partsOf(args.request).headers["x-amz-content-sha256"] = sha256Hex;
       return next(args);
     }, { step: "build" });
     const { ETag } = await this.#client.send(command, { abortSignal: signal });
@@ -236,10 +237,14 @@ export class S3Calls implements Disposable {
   /** Deletes up to {@linkcode DELETE_KEYS} objects; returns those that are left, with the reason. */
   async delete(keys: readonly string[], signal: AbortSignal): Promise<{ code: string; why: string }[]> {
     const Objects = keys.map((Key) => ({ Key }));
-    const { Errors = [] } = await this.#client.send(
-      new this.#package.DeleteObjectsCommand({ Bucket: this.#bucket, Delete: { Objects, Quiet: true } }),
-      { abortSignal: signal },
-    );
+    const command = new this.#package.DeleteObjectsCommand({ Bucket: this.#bucket, Delete: { Objects, Quiet: true } });
+    // S3 required it for this request before it knew other checksums; some stores still do.
+    command.middlewareStack.add((next) => (args) => {
+      const { headers, body } = partsOf(args.request);
+      headers["content-md5"] = createHash("md5").update(body).digest("base64");
+      return next(args);
+    }, { step: "build" });
+    const { Errors = [] } = await this.#client.send(command, { abortSignal: signal });
     return Errors.filter(({ Code }) => Code !== "NoSuchKey")
       .map(({ Key = "", Code = "Error", Message = "" }) => ({
         code: Code,
@@ -254,12 +259,16 @@ export class S3Calls implements Disposable {
   }
 }
 
-function headersOf(request: unknown): Record<string, string> {
-  if (typeof request === "object" && request !== null && "headers" in request) {
-    const { headers } = request;
-    if (typeof headers === "object" && headers !== null) return headers as Record<string, string>;
+/** Headers of a request of the package, which can be changed, and its body. */
+function partsOf(request: unknown): { headers: Record<string, string>; body: string | Uint8Array } {
+  if (typeof request === "object" && request !== null && "headers" in request && "body" in request) {
+    const { headers, body } = request;
+    const hasBody = typeof body === "string" || body instanceof Uint8Array;
+    if (typeof headers === "object" && headers !== null && hasBody) {
+      return { headers: headers as Record<string, string>, body };
+    }
   }
-  throw new TypeError("a request of @aws-sdk/client-s3 has no headers");
+  throw new TypeError("a request of @aws-sdk/client-s3 has no headers or no body");
 }
 
 async function readBody(

@@ -69,13 +69,16 @@ export class MemoryS3 implements AsyncDisposable {
     const body = new Uint8Array(await request.arrayBuffer());
     const [, bucket, key = ""] = /^\/([^/]*)\/?(.*)$/.exec(decodeURIComponent(pathname)) ?? [];
     if (bucket !== "boats") return refuse(404, request.method === "HEAD" ? undefined : "NoSuchBucket");
-    if (request.method === "POST") return this.#delete(new TextDecoder().decode(body));
+    if (request.method === "POST") {
+      if (request.headers.get("content-md5") !== md5Of(body).toString("base64")) return refuse(400, "InvalidDigest");
+      return this.#delete(new TextDecoder().decode(body));
+    }
     if (key === "") return request.method === "GET" ? this.#list(searchParams) : new Response();
     return request.method === "PUT" ? this.#put(key, { body, headers: request.headers }) : this.#read(key, request);
   }
 
   #put(key: string, { body, headers }: { body: Uint8Array<ArrayBuffer>; headers: Headers }): Response {
-    const digest = createHash("md5").update(body).digest();
+    const digest = md5Of(body);
     if (headers.get("content-md5") !== digest.toString("base64") && !this.#lacks.digests) {
       return refuse(400, "BadDigest");
     }
@@ -126,6 +129,7 @@ export class MemoryS3 implements AsyncDisposable {
   }
 }
 
+const md5Of = (body: Uint8Array) => createHash("md5").update(body).digest();
 const byText = (a: string, b: string) => a < b ? -1 : Number(a > b);
 const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 const element = (name: string, content: string | number | boolean) => `<${name}>${content}</${name}>`;
