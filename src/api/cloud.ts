@@ -32,4 +32,5 @@ export {
   readClientAuthorities,
   readIssued,
   readRevoked,
+  type TemporaryCertificate,
 } from "../pki/mod.ts";

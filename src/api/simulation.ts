@@ -1,9 +1,14 @@
 /**
- * Boats without a bus: the demo, and recordings that are served.
+ * Boats without a bus: the demo, recordings that are served, and a fleet for load tests of a cloud.
  *
  * @module
  */
 export {
+  Fleet,
+  FleetError,
+  type FleetOptions,
+  type FleetSample,
+  type FleetTrust,
   type Simulation,
   SIMULATION_PORT,
   type SimulationOptions,

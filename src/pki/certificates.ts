@@ -164,13 +164,22 @@ export class Authority implements Disposable {
    * @throws {CertificateError} invalid instance id; {@linkcode FilesExistError}: the files exist
    */
   async issueBoat(instanceId: string, options: IssueOptions): Promise<CertificateFolder> {
-    if (!isInstanceId(instanceId)) {
-      throw new CertificateError(
-        `Cannot be an instance id: ${JSON.stringify(instanceId)}: expected ${INSTANCE_ID_WORDS}`,
-      );
-    }
+    checkInstanceId(instanceId);
     const subject = { kind: "boat", instanceId } as const;
     return await this.#issue(subject, { ...options, name: instanceId, folder: `boats/${instanceId}` });
+  }
+
+  /**
+   * Makes a certificate for a boat that is neither recorded nor written, for tests of a cloud: it can be revoked by its
+   * serial number only.
+   *
+   * @throws {CertificateError} invalid instance id, or the authority has expired
+   */
+  async issueUnrecorded(instanceId: string, { days }: Pick<IssueOptions, "days">): Promise<TemporaryCertificate> {
+    checkInstanceId(instanceId);
+    const nowMs = this.#nowMs();
+    const { cert, key } = await this.#signer.issue({ kind: "boat", instanceId }, { nowMs, days });
+    return { cert, key, ca: this.#cert };
   }
 
   /**
@@ -223,6 +232,15 @@ export class Authority implements Disposable {
     this.#lock.close();
   }
 
+  /** The time of issue, milliseconds since 1970. @throws {CertificateError} the authority has expired */
+  #nowMs(): number {
+    const nowMs = nowMsOf(this.#clock);
+    if (nowMs < this.#signer.notAfterMs) return nowMs;
+    throw new CertificateError(
+      `Cannot make a certificate: the authority expired ${new Date(this.#signer.notAfterMs).toISOString()}`,
+    );
+  }
+
   /** Why no certificate matches. */
   #whyNot(name: string): string {
     const isServer = this.#record.certificates.some((each) =>
@@ -235,12 +253,7 @@ export class Authority implements Disposable {
     subject: CertificateSubject,
     { name, folder, days, isForced }: IssueOptions & { name: string; folder: string },
   ): Promise<CertificateFolder> {
-    const nowMs = nowMsOf(this.#clock);
-    if (nowMs >= this.#signer.notAfterMs) {
-      throw new CertificateError(
-        `Cannot make a certificate: the authority expired ${new Date(this.#signer.notAfterMs).toISOString()}`,
-      );
-    }
+    const nowMs = this.#nowMs();
     const path = `${this.#directory}/${folder}`;
     const [certPath, keyPath, caPath] = [`${path}/cert.pem`, `${path}/key.pem`, `${path}/ca.pem`];
     for (const file of isForced ? [] : [certPath, keyPath]) {
@@ -281,12 +294,26 @@ export class Authority implements Disposable {
   }
 }
 
+/** A certificate that only its holder has, PEM. */
+export interface TemporaryCertificate {
+  cert: string;
+  /** Its private key, not encrypted. */
+  key: string;
+  /** Certificate of the authority. */
+  ca: string;
+}
+
 /** Options of issuing a certificate. */
 export interface IssueOptions {
   /** Validity, days; limited by that of the authority. */
   days: number;
   /** Overwrite existing files. */
   isForced: boolean;
+}
+
+function checkInstanceId(instanceId: string): void {
+  if (isInstanceId(instanceId)) return;
+  throw new CertificateError(`Cannot be an instance id: ${JSON.stringify(instanceId)}: expected ${INSTANCE_ID_WORDS}`);
 }
 
 function recordOf(

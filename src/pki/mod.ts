@@ -13,6 +13,7 @@ export {
   isHostName,
   type IssueOptions,
   readIssued,
+  type TemporaryCertificate,
 } from "./certificates.ts";
 export type { IssuedCertificate } from "./certificates_record.ts";
 export * from "./client_authorities.ts";

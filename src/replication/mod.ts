@@ -10,12 +10,13 @@ export { type Keepalive, type RpcCode, RpcError, SERVICE_NAMES, type ServiceName
 export * from "./grpc/identity.ts";
 export * from "./grpc/server.ts";
 export { MessageStream } from "./grpc/stream.ts";
-export { type ArchivePort, LOST_DAMAGED, LOST_TOO_LARGE } from "./link/archive.ts";
+export { type ArchiveIndex, type ArchivePort, LOST_DAMAGED, LOST_TOO_LARGE } from "./link/archive.ts";
 export * from "./link/backfill_plan.ts";
 export { BoatLink, type BoatLinkOptions, type LinkNumbers } from "./link/boat_link.ts";
 export type { BoatPorts, ConnectionTarget } from "./link/connection.ts";
 export type { FormerEpochStatus } from "./link/former.ts";
 export * from "./link/link_state.ts";
+export type { LiveCursor, LiveSource } from "./link/live.ts";
 export * from "./link/pacer.ts";
 export type { LinkTlsPaths } from "./link/security.ts";
 export type { LinkHealth, ReplicationStatus } from "./link/status.ts";

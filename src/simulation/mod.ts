@@ -1,5 +1,5 @@
 /**
- * Boat servers without a bus: one replays a recording, the other is the demo's simulated boat.
+ * Boats without a bus: one server replays a recording, the other is the demo's simulated boat; and a fleet for load tests.
  *
  * The frames replayed so far are the archive of a simulation, so that a session may start anywhere. The same recording has
  * the same output in each run.
@@ -7,4 +7,5 @@
  * @module
  */
 export * from "./demo.ts";
+export { Fleet, FleetError, type FleetOptions, type FleetSample, type FleetTrust } from "./fleet/mod.ts";
 export * from "./simulate.ts";

@@ -1,12 +1,12 @@
 /**
- * `vbg loadtest`: measures a boat server under load on this machine.
+ * `vbg loadtest`: measures a boat server under load on this machine, or a cloud with a fleet of boats.
  *
  * @module
  */
 import type { RecordingOptions } from "@vessel/gateway";
 import { systemClock } from "@vessel/gateway/base";
 import { JOURNAL_DIRECTORY_MODE } from "@vessel/gateway/journal";
-import { outputOptions, wantsJson } from "../../client/client_options.ts";
+import { wantsJson } from "../../client/client_options.ts";
 import {
   errorsOf,
   outputOf,
@@ -17,85 +17,43 @@ import {
   stopSignalOf,
 } from "../../program/program.ts";
 import { Progress } from "../../program/progress.ts";
-import { programOptions } from "../../settings/common_options.ts";
-import { flagGroup, optional } from "../../settings/option_types.ts";
-import type { SettingsOf } from "../../settings/options.ts";
 import { count } from "../inspect/file.ts";
+import { fleetTest } from "./fleet.ts";
+import { loadtestChecks, loadtestOptions, type LoadtestSettings } from "./options.ts";
 import { type LoadReport, runLoad } from "./run.ts";
 
-const load = flagGroup("Load");
-const MAX_SOURCES = 252;
-const MAX_RATE = 1_000_000;
-const MAX_CONSUMERS = 900;
-
-const options = {
-  rate: load.integer({
-    name: "rate",
-    default: 1000,
-    min: 1,
-    max: MAX_RATE,
-    help: "Frames per second, of all devices together.",
-  }),
-  durationMs: load.duration({
-    name: "duration",
-    default: 30_000,
-    minMs: 1,
-    help: "Time of sending. Ctrl-C ends it sooner.",
-  }),
-  sources: load.integer({
-    name: "sources",
-    default: 10,
-    min: 1,
-    max: MAX_SOURCES,
-    help: "Number of sending devices.",
-  }),
-  consumers: load.integer({
-    name: "consumers",
-    default: 1,
-    max: MAX_CONSUMERS,
-    help: "Number of clients that read all frames as a live stream.",
-  }),
-  ringFrames: load.powerOfTwo({
-    name: "ring-size",
-    default: 65_536,
-    min: 16,
-    max: 2 ** 24,
-    help: "Frames kept in memory. A power of two.",
-  }),
-  journalDir: optional(load.text({
-    name: "journal-dir",
-    placeholder: "DIR",
-    help: "Record the frames to this directory, which must be empty or missing. Without it nothing is recorded.",
-  })),
-  ...outputOptions,
-  ...programOptions,
-};
-
-type LoadtestSettings = SettingsOf<typeof options>;
+/** Frames a second where none are given. */
+const DEFAULT_RATE = 1000;
 
 /** Name, operands and settings of `vbg loadtest`. */
 export const program: Program<LoadtestSettings> = {
   name: "vbg loadtest",
   summary:
     "starts a boat server on a bus in memory, with sending devices and reading clients in the same process, and " +
-    "reports rates, drops, latency and memory",
-  options,
+    "reports rates, drops, latency and memory; with -cloud connects a fleet of boats to a cloud, and reports rates, " +
+    "waits, errors and what the cloud has not stored",
+  options: loadtestOptions,
+  checks: loadtestChecks,
 };
 
 /** Runs `vbg loadtest`. Returns the exit code. */
 export async function run(context: ProgramContext): Promise<number> {
-  return await runOnce(program, { context, run: (settings) => loadtest(settings, context) });
+  return await runOnce(program, {
+    context,
+    run: (settings) => settings.cloud === undefined ? loadtest(settings, context) : fleetTest(settings, context),
+  });
 }
 
 async function loadtest(settings: LoadtestSettings, context: ProgramContext): Promise<void> {
   const output = outputOf(context);
   const journal = await recordingOf(settings.journalDir);
-  const total = Math.floor(settings.rate * settings.durationMs / 1000);
+  const { rate = DEFAULT_RATE } = settings;
+  const total = Math.floor(rate * settings.durationMs / 1000);
   const progress = new Progress({ output: errorsOf(context), total, unit: "frames", clock: systemClock });
   try {
     const onSent = (frames: number) => progress.add(frames);
     const signal = stopSignalOf(context, { hangUp: journal !== undefined });
-    const report = await runLoad({ ...settings, journal, signal, clock: systemClock, onSent });
+    const report = await runLoad({ ...settings, rate, journal, signal, clock: systemClock, onSent });
     const text = wantsJson(settings, output) ? formatJson(report) : formatText(report);
     await output.write(`${text}\n`);
   } finally {

@@ -21,9 +21,24 @@ export const LOST_DAMAGED = "damaged on the boat";
 /** Reason of lost frames in a block that exceeds the maximum message. */
 export const LOST_TOO_LARGE = "in a block too large to send";
 
+/** A block that is made when it is needed. */
+export interface MadeBlock {
+  /** Its first sequence number. */
+  seq: number;
+  /** Makes the same bytes each time. */
+  bytes: () => Uint8Array<ArrayBuffer>;
+}
+
+/** Where the blocks of an archive are. */
+export interface ArchiveIndex extends Pick<JournalIndex, "isUnmounted"> {
+  locations(
+    range: Parameters<JournalIndex["locations"]>[0],
+  ): Promise<BlockLocations & { readonly made?: readonly MadeBlock[] }>;
+}
+
 /** The parts of a journal that a backfill needs. */
 export interface ArchivePort {
-  readonly index: Pick<JournalIndex, "locations" | "reader" | "isUnmounted">;
+  readonly index: ArchiveIndex;
   /** Oldest sequence number of the current epoch; undefined without frames. */
   readonly oldestSeq: number | undefined;
   /** Digests of the newest frames of the current epoch, oldest first; absent: not supported. */
@@ -32,8 +47,8 @@ export interface ArchivePort {
   former?(): Promise<readonly FormerRecording[]>;
 }
 
-/** Location of a block: in a file, or in memory until it is written. */
-type Copy = FileBlockLocation | Uint8Array<ArrayBuffer>;
+/** Location of a block: in a file, or in memory until it is written, or nowhere until it is made. */
+type Copy = FileBlockLocation | Uint8Array<ArrayBuffer> | MadeBlock["bytes"];
 
 /**
  * A block that is not read yet. `frameCount` is an upper limit: the block ends at the latest where the next one begins.
@@ -152,7 +167,7 @@ export class BoatArchive implements BlockIndex<ArchivedBlock>, Disposable {
     let reason = LOST_DAMAGED;
     for (const copy of copies) {
       try {
-        const found = copy instanceof Uint8Array ? await readMemory(copy) : await this.#readFile(copy);
+        const found = await this.#readCopy(copy);
         if (found.message.data.length + MESSAGE_OVERHEAD_BYTES <= MAX_MESSAGE_BYTES) return found;
         reason = LOST_TOO_LARGE;
       } catch (error) {
@@ -161,6 +176,11 @@ export class BoatArchive implements BlockIndex<ArchivedBlock>, Disposable {
       }
     }
     return reason;
+  }
+
+  #readCopy(copy: Copy): Promise<Found> {
+    if (typeof copy === "function") return readMemory(copy());
+    return copy instanceof Uint8Array ? readMemory(copy) : this.#readFile(copy);
   }
 
   async #readFile(place: FileBlockLocation): Promise<Found> {
@@ -195,7 +215,7 @@ async function readMemory(bytes: Uint8Array<ArrayBuffer>): Promise<Found> {
 
 /** Blocks by first sequence number, lowest first; copies in files before copies in memory. */
 async function bySeq(
-  { locations, unwritten }: Pick<BlockLocations, "locations" | "unwritten">,
+  { locations, unwritten, made = [] }: Awaited<ReturnType<ArchiveIndex["locations"]>>,
   epoch: string,
 ): Promise<{ seq: number; copies: Copy[] }[]> {
   const copies = new Map<number, Copy[]>();
@@ -205,6 +225,7 @@ async function bySeq(
     else copies.set(seq, [copy]);
   };
   for (const place of locations) if (place.seq >= 1) add(place.seq, place);
+  for (const { seq, bytes } of made) add(seq, bytes);
   for (const bytes of unwritten) {
     await turn();
     const { metadata, baseSeq = 0 } = readBlock(bytes, { version: 2, blockBytes: bytes.length });

@@ -180,6 +180,11 @@ export class BoatLink {
     return this.#lastAckUs;
   }
 
+  /** Highest sequence number that the cloud has received live on this connection; 0: none. */
+  get receivedThrough(): number {
+    return this.#connection?.receivedThrough ?? 0;
+  }
+
   /** End and health of the boat's certificate. */
   get certificate(): Pick<LinkSecurity, "endMs" | "health"> {
     return this.#security;

@@ -1,12 +1,11 @@
 import { type Clock, type Logger, type Range, Ranges } from "../../base/mod.ts";
 import type { WindowDigest } from "../../journal/mod.ts";
-import type { FrameSource } from "../../stream/mod.ts";
 import { LOST_UNRECORDED } from "./backfill_plan.ts";
 import { type ArchivePort, BoatArchive } from "./archive.ts";
 import type { FormerEpochs } from "./former.ts";
 import { heldSeqs, newestDigest, unprovenSeqs } from "./proof.ts";
 import { BackfillSender } from "./backfill.ts";
-import { LiveSender } from "./live.ts";
+import { LiveSender, type LiveSource } from "./live.ts";
 import type { MissingNumbers } from "./missing.ts";
 import { type ClientSecurity, ReplicationClient } from "../grpc/client.ts";
 import { SERVICE_NAMES } from "../grpc/grpc.ts";
@@ -15,7 +14,7 @@ import { CATCH_UP_FRAMES, type LiveRate } from "./pacer.ts";
 
 /** The parts of the boat that are replicated. */
 export interface BoatPorts {
-  source: FrameSource;
+  source: LiveSource;
   /** Blocks for backfill; without recording undefined: frames missing on the cloud are then lost. */
   archive?: ArchivePort | undefined;
   /** Frames with sequence number 0 that introduce each device with a NAME. */
@@ -99,6 +98,7 @@ export class BoatConnection {
   #client: ReplicationClient | undefined;
   #result: HandshakeResult | undefined;
   #fromSeq = 0;
+  #receivedThrough = 0;
   /** Holes already searched for in the journal. */
   #holes = new Ranges();
   /** Digests of the frames of earlier epochs that the cloud holds, by epoch in hex; part of each handshake. */
@@ -121,6 +121,11 @@ export class BoatConnection {
   /** Ranges that the cloud is missing and the boat can send; undefined before the handshake. */
   get holes(): readonly Range[] | undefined {
     return this.#result && (this.#backfill?.holes ?? [...this.#holes]);
+  }
+
+  /** Highest sequence number that the cloud has received live; 0: none. */
+  get receivedThrough(): number {
+    return this.#receivedThrough;
   }
 
   /** Sequence number of the first live frame; 0 before the handshake. */
@@ -166,9 +171,10 @@ export class BoatConnection {
       statusEveryMs,
       clock,
       events: {
-        acknowledged: ({ ackSeq }) => {
+        acknowledged: ({ ackSeq, receivedThrough }) => {
           events.received();
           events.progressed({ cursor: ackSeq, durable: isPeer ? null : ackSeq });
+          this.#receivedThrough = receivedThrough;
           events.acknowledged();
         },
         sent: events.sent,

@@ -1,6 +1,6 @@
 import type { Clock, Range } from "../../base/mod.ts";
 import { CAN_ID_MASK, packBus, type StoredFrame } from "../../frame/mod.ts";
-import { FrameCursor, type FrameSource, type MissingFrames } from "../../stream/mod.ts";
+import type { CursorOptions, FrameCursor, MissingFrames } from "../../stream/mod.ts";
 import type { BoatLiveStream } from "../grpc/stream.ts";
 import { type BoatStatus, type LiveFrame, type LiveStatus, MAX_BATCH_FRAMES } from "../wire/messages.ts";
 import { LivePacer, type LiveRate } from "./pacer.ts";
@@ -13,6 +13,19 @@ const MIN_PAUSE_MS = 10;
 const COLLECT_MS = 20;
 /** Maximum payload bytes of a batch; far below the maximum message. */
 const MAX_BATCH_BYTES = 1024 * 1024;
+
+/** Frames that a link sends live. */
+export interface LiveSource {
+  /** Newest sequence number; the one before the first when there is none. */
+  readonly head: number;
+  /** Oldest sequence number that can be read. */
+  readonly oldestSeq: number;
+  /** A reader of the frames from a number on. */
+  cursor(options: Pick<CursorOptions, "fromSeq" | "missing">): LiveCursor;
+}
+
+/** The parts of a reader that a link needs. */
+export type LiveCursor = Pick<FrameCursor, "nextSeq" | "read" | "close">;
 
 /** Events of a live stream. */
 export interface LiveEvents {
@@ -29,7 +42,7 @@ export interface LiveEvents {
 /** Options of {@linkcode LiveSender}. */
 export interface LiveSenderOptions {
   stream: BoatLiveStream;
-  source: FrameSource;
+  source: LiveSource;
   /** Sequence number of the first frame. */
   fromSeq: number;
   /** Frames that introduce devices, sent first. */
@@ -60,7 +73,7 @@ type Phase =
 /** Sends new frames, each once and in order, within the rate limit of the cloud. */
 export class LiveSender {
   readonly #options: LiveSenderOptions;
-  readonly #cursor: FrameCursor;
+  readonly #cursor: LiveCursor;
   readonly #pacer: LivePacer;
   #phase: Phase = { kind: "sending" };
   /** Ends the current pause. */
@@ -76,7 +89,7 @@ export class LiveSender {
     this.#pacer = new LivePacer(options.rate);
     const missing = ({ fromSeq, toSeq, mayExist = false }: MissingFrames) =>
       events[mayExist ? "unread" : "missing"]({ start: fromSeq, end: toSeq + 1 });
-    this.#cursor = new FrameCursor({ source, fromSeq, missing });
+    this.#cursor = source.cursor({ fromSeq, missing });
   }
 
   /** How long the oldest frame has waited for the link, milliseconds; 0: none waits. */

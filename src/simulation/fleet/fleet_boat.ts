@@ -1,0 +1,263 @@
+import type { Clock, Logger } from "../../base/mod.ts";
+import { BROADCAST_ADDRESS, buildCanId, NAME_BYTES, newStoredFrame, type StoredFrame } from "../../frame/mod.ts";
+import { PGN } from "../../pgn/mod.ts";
+import {
+  type ArchiveIndex,
+  BoatLink,
+  LINK_LIMITS,
+  type LinkTlsPaths,
+  type LiveCursor,
+  type LiveFrame,
+  type LiveSource,
+  type LostRange,
+  type ReplicationStatus,
+} from "../../replication/mod.ts";
+import { BLOCK_FRAMES, FrameMaker, makeEpoch, nameOfSource, SOURCES } from "./frames.ts";
+
+/** Options of a {@linkcode FleetBoat}. */
+export interface FleetBoatOptions {
+  id: string;
+  seed: number;
+  /** `host:port` of the cloud. */
+  target: string;
+  /** Undefined: without encryption, to a cloud on this machine. */
+  tls: LinkTlsPaths | undefined;
+  /** Microseconds from one frame to the next. */
+  intervalUs: number;
+  clock: Clock;
+  log: Logger;
+}
+
+/** State of a boat at a time. */
+export interface FleetBoatSample {
+  /** Number of frames that the boat has made. */
+  made: number;
+  /** Of these the cloud has received, or declared unobtainable. */
+  received: number;
+  /** Of these the cloud has on its disk. */
+  stored: number;
+  /** Age of the oldest frame that the cloud has not received, and of that which it has not stored, milliseconds; 0: none. */
+  receivedWaitMs: number;
+  storedWaitMs: number;
+  lost: readonly LostRange[];
+  status: ReplicationStatus;
+}
+
+const PRIORITY = 6;
+/** The fleet's certificate files do not change: they are read at each connection only. */
+const NEVER_MS = 1_000_000_000;
+
+/** A boat whose journal is a function: any of its frames and blocks is made when it is needed. */
+export class FleetBoat {
+  readonly id: string;
+  readonly #options: FleetBoatOptions;
+  readonly #link: BoatLink;
+  readonly #waiting = new Set<() => void>();
+  #epoch: Uint8Array<ArrayBuffer> = new Uint8Array(0);
+  #maker: FrameMaker;
+  #startMs = 0;
+  #head = 0;
+  #received = 0;
+  /** Frames of earlier epochs that the cloud has not acknowledged. */
+  #abandoned = 0;
+
+  constructor(options: FleetBoatOptions) {
+    const { id, target, tls, clock, log } = options;
+    this.id = id;
+    this.#options = options;
+    this.#maker = this.#beginEpoch();
+    const boat = this;
+    const source: LiveSource = {
+      get head() {
+        return boat.#head;
+      },
+      oldestSeq: 1,
+      cursor: ({ fromSeq }) => new MadeCursor(fromSeq, boat),
+    };
+    this.#link = new BoatLink({
+      target,
+      instanceId: id,
+      tls,
+      source,
+      archive: {
+        index: this.#index(),
+        get oldestSeq() {
+          return boat.#head > 0 ? 1 : undefined;
+        },
+      },
+      numbers: {
+        get epoch() {
+          return boat.#epoch;
+        },
+        skipped: undefined,
+        renew: () => this.#renew(),
+      },
+      devices: () => claims(clock.wallUs()),
+      journalBytes: () => 0,
+      busNames: ["can0"],
+      limits: () => LINK_LIMITS,
+      certificateCheckMs: NEVER_MS,
+      clock,
+      log,
+    });
+  }
+
+  /** 16 bytes. */
+  get epoch(): Uint8Array<ArrayBuffer> {
+    return this.#epoch;
+  }
+
+  /** Newest sequence number. */
+  get head(): number {
+    return this.#head;
+  }
+
+  /** Connects, and stays connected. Frames exist from now on. */
+  start(): void {
+    this.#maker = this.#beginEpoch();
+    this.#link.start();
+  }
+
+  /** Makes the frames that are due. @param nowMs monotonic */
+  advance(nowMs: number): void {
+    const head = this.#maker.headAt((nowMs - this.#startMs) * 1000);
+    if (head <= this.#head) return;
+    this.#head = head;
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const wake of waiting) wake();
+  }
+
+  /** Writes a frame that exists. */
+  write(seq: number, frame: StoredFrame): void {
+    this.#maker.write(seq, frame);
+  }
+
+  /** Calls `wake` once when there are further frames. Returns a function that cancels it. */
+  onFrames(wake: () => void): () => void {
+    this.#waiting.add(wake);
+    return () => this.#waiting.delete(wake);
+  }
+
+  /** Current state. @param nowMs monotonic */
+  sample(nowMs: number): FleetBoatSample {
+    const status = this.#link.status();
+    const stored = Math.min(this.#head, status.cloud_durable_seq ?? 0);
+    // What is missing on the cloud has not been received, whatever came after it.
+    const [hole] = status.holes;
+    const through = hole ? hole.start - 1 : this.#link.receivedThrough;
+    this.#received = Math.min(this.#head, Math.max(this.#received, stored, status.cloud_cursor, through));
+    return {
+      made: this.#head,
+      received: this.#received,
+      stored,
+      receivedWaitMs: this.#waitMs(this.#received, nowMs),
+      storedWaitMs: this.#waitMs(stored, nowMs),
+      lost: this.#abandoned > 0
+        ? [...status.lost, { start: 1, end: this.#abandoned + 1, reason: "of an earlier epoch" }]
+        : status.lost,
+      status,
+    };
+  }
+
+  /** Sends present frames and disconnects. */
+  stop(): Promise<void> {
+    return this.#link.stop();
+  }
+
+  #waitMs(through: number, nowMs: number): number {
+    if (through >= this.#head) return 0;
+    return Math.max(0, nowMs - this.#startMs - this.#maker.dueUs(through + 1) / 1000);
+  }
+
+  #beginEpoch(): FrameMaker {
+    const { id, seed, intervalUs, clock } = this.#options;
+    this.#startMs = clock.monoMs();
+    this.#head = 0;
+    this.#received = 0;
+    const random = crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
+    this.#epoch = makeEpoch({ startUs: clock.wallUs(), intervalUs, random });
+    return new FrameMaker({ seed, boat: id, epoch: this.#epoch });
+  }
+
+  /** The cloud has frames of another machine under these numbers. */
+  #renew(): void {
+    const head = this.#head;
+    this.#abandoned += Math.max(0, head - (this.#link.status().cloud_durable_seq ?? 0));
+    this.#maker = this.#beginEpoch();
+    this.#link.newEpoch(head);
+  }
+
+  /** Blocks of fixed numbers; the last one ends with the newest frame. */
+  #index(): ArchiveIndex {
+    return {
+      isUnmounted: () => Promise.resolve(false),
+      locations: ({ fromSeq = 1 }) => {
+        const [maker, head] = [this.#maker, this.#head];
+        const made = [];
+        for (let seq = fromSeq - (fromSeq - 1) % BLOCK_FRAMES; seq <= head; seq += BLOCK_FRAMES) {
+          made.push({ seq, bytes: () => maker.block(seq, Math.min(head, seq + BLOCK_FRAMES - 1)) });
+        }
+        return Promise.resolve({ locations: [], unwritten: [], made, isComplete: true });
+      },
+    };
+  }
+}
+
+/** Reads the frames of a boat in order. */
+class MadeCursor implements LiveCursor {
+  readonly #boat: FleetBoat;
+  readonly #frame = newStoredFrame();
+  #next: number;
+  #isClosed = false;
+  #wake: (() => void) | undefined;
+
+  constructor(fromSeq: number, boat: FleetBoat) {
+    this.#next = fromSeq;
+    this.#boat = boat;
+  }
+
+  get nextSeq(): number {
+    return this.#next;
+  }
+
+  async read(
+    onFrame: (frame: StoredFrame) => void,
+    { maxFrames, maxBytes = Infinity }: { maxFrames: number; maxBytes?: number },
+  ): Promise<number> {
+    while (this.#next > this.#boat.head && !this.#isClosed) await this.#waitForFrames();
+    if (this.#isClosed) return 0;
+    let [frames, bytes] = [0, 0];
+    for (; this.#next <= this.#boat.head && frames < maxFrames && bytes < maxBytes; frames++) {
+      this.#boat.write(this.#next++, this.#frame);
+      bytes += this.#frame.length;
+      onFrame(this.#frame);
+    }
+    return frames;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#wake?.();
+  }
+
+  #waitForFrames(): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.#boat.onFrames(resolve);
+      this.#wake = () => {
+        cancel();
+        resolve();
+      };
+    });
+  }
+}
+
+/** Address claims of all devices. */
+function claims(timestampUs: number): LiveFrame[] {
+  return Array.from({ length: SOURCES }, (_, src) => {
+    const data = new Uint8Array(NAME_BYTES);
+    new DataView(data.buffer).setBigUint64(0, nameOfSource(src), true);
+    const canId = buildCanId({ prio: PRIORITY, pgn: PGN.addressClaim, src, dst: BROADCAST_ADDRESS });
+    return { seq: 0, timestampUs, canId, data };
+  });
+}
