@@ -55,7 +55,8 @@ export class FleetBoat {
   readonly #waiting = new Set<() => void>();
   #epoch: Uint8Array<ArrayBuffer> = new Uint8Array(0);
   #maker: FrameMaker;
-  #startMs = 0;
+  /** Since when there are frames, monotonic; undefined before the first connection. */
+  #startMs: number | undefined;
   #head = 0;
   #received = 0;
   /** Frames of earlier epochs that the cloud has not acknowledged. */
@@ -112,7 +113,10 @@ export class FleetBoat {
     return this.#head;
   }
 
-  /** Connects, and stays connected. Frames exist from now on. */
+  /**
+   * Connects, and stays connected. Frames exist from the first connection on: their times, which begin now, are behind
+   * by what that takes.
+   */
   start(): void {
     this.#maker = this.#beginEpoch();
     this.#link.start();
@@ -120,7 +124,8 @@ export class FleetBoat {
 
   /** Makes the frames that are due. @param nowMs monotonic */
   advance(nowMs: number): void {
-    const head = this.#maker.headAt((nowMs - this.#startMs) * 1000);
+    if (this.#startMs === undefined && this.#link.status().connected) this.#startMs = nowMs;
+    const head = this.#maker.headAt((nowMs - (this.#startMs ?? nowMs)) * 1000);
     if (head <= this.#head) return;
     this.#head = head;
     const waiting = [...this.#waiting];
@@ -167,12 +172,12 @@ export class FleetBoat {
 
   #waitMs(through: number, nowMs: number): number {
     if (through >= this.#head) return 0;
-    return Math.max(0, nowMs - this.#startMs - this.#maker.dueUs(through + 1) / 1000);
+    return Math.max(0, nowMs - (this.#startMs ?? nowMs) - this.#maker.dueUs(through + 1) / 1000);
   }
 
   #beginEpoch(): FrameMaker {
     const { id, seed, intervalUs, clock } = this.#options;
-    this.#startMs = clock.monoMs();
+    this.#startMs = undefined;
     this.#head = 0;
     this.#received = 0;
     const random = crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
