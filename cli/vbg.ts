@@ -54,7 +54,7 @@ export const vbg: CommandSet = {
       load: () => import("./commands/inspect/inspect.ts"),
     },
     loadtest: {
-      summary: "measures the load that a boat server sustains on this machine",
+      summary: "measures the load that a boat server sustains on this machine, or a cloud with many boats",
       load: () => import("./commands/loadtest/loadtest.ts"),
     },
     pgns: {

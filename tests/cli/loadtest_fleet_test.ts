@@ -122,6 +122,7 @@ Deno.test("a cloud has exactly the frames of every boat of a fleet", ALL, async 
   await using cloud = await FleetCloud.start();
   await using fleet = await startFleet(cloud, { boats: 20, rate: 100 });
   await fleet.connect(PATIENT);
+  fleet.begin();
   await eventually("300 frames of each boat", () => fleet.boats.every(({ head }) => head >= 300));
   await stored(fleet);
   assert.equal(fleet.sample().lost, 0);
@@ -135,6 +136,7 @@ Deno.test(
     await using cloud = await FleetCloud.start();
     await using fleet = await startFleet(cloud, { boats: 20, rate: 100 });
     await fleet.connect(PATIENT);
+    fleet.begin();
     await eventually("200 frames of each boat", () => fleet.boats.every(({ head }) => head >= 200));
     await cloud.kill("SIGKILL");
     const before = fleet.boats.map(({ head }) => head);

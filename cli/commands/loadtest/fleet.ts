@@ -50,6 +50,7 @@ async function runFleet(settings: LoadtestSettings, { signal, tell }: FleetRun):
   const watch = new FleetWatch(fleet, { tell });
   await watch.during(fleet.connect({ graceMs, signal }));
   watch.begin();
+  fleet.begin();
   await watch.until(() => false, { ms: durationMs, signal });
   const figures = watch.end();
   fleet.silence();

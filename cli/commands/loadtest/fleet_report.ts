@@ -29,6 +29,9 @@ export interface LineFigures extends Pick<FleetReport, "errors"> {
   storedPerSecond: number;
 }
 
+/** Errors in a line; the summary has all. */
+const MAX_TOLD_ERRORS = 3;
+
 /** True if the cloud has stored every frame of every boat. */
 export function isComplete({ sample: { made, stored, lost, started, boats }, problems = [] }: FleetReport): boolean {
   return started === boats && stored === made && lost === 0 && problems.length === 0;
@@ -39,7 +42,8 @@ export function formatFleetLine(
   { connected, boats, receivedWaitMs, storedWaitMs, reconnects, blocks }: FleetSample,
   { seconds, sentPerSecond, storedPerSecond, errors }: LineFigures,
 ): string {
-  const each = errors.map(([text, times]) => `; ${times} × ${text}`).join("");
+  const frequent = errors.toSorted(([, a], [, b]) => b - a).slice(0, MAX_TOLD_ERRORS);
+  const each = frequent.map(([text, times]) => `; ${times} × ${text}`).join("");
   return `${Math.round(seconds)} s: ${connected} of ${boats} boats, ${Math.round(sentPerSecond)} frames/s sent, ` +
     `${Math.round(storedPerSecond)}/s acknowledged, longest wait ${inSeconds(receivedWaitMs)} until received, ` +
     `${inSeconds(storedWaitMs)} until acknowledged; ${blocks} blocks, ${count(reconnects, "reconnect")}${each}`;

@@ -111,7 +111,7 @@ export const loadtestOptions = {
     name: "duration",
     default: 30_000,
     minMs: 1,
-    help: "Time of sending; with -cloud after all boats have connected. Ctrl-C ends it sooner.",
+    help: "Time of sending; with -cloud it begins when all boats have connected. Ctrl-C ends it sooner.",
   }),
   ...serverLoad,
   cloud: optional(fleet.text({

@@ -50,7 +50,7 @@ export class FleetError extends Error {
 }
 
 /** Boats that connect at the same time: further ones wait, as their handshakes would take too long. */
-const MAX_CONNECTING = 32;
+const MAX_CONNECTING = 16;
 const TICK_MS = 5;
 const LOOK_MS = 20;
 const MAX_ERROR_TEXTS = 32;
@@ -100,7 +100,6 @@ export class Fleet implements AsyncDisposable {
     await using stack = new AsyncDisposableStack();
     const fleet = stack.use(new Fleet({ boats, errors, certificates, clock, collectMs }));
     await BoatLink.prepare();
-    fleet.#timer = setInterval(() => fleet.#advance(), TICK_MS);
     await fleet.#connectFirst(target, signal);
     stack.move();
     return fleet;
@@ -154,6 +153,12 @@ export class Fleet implements AsyncDisposable {
     };
   }
 
+  /** From now on all boats that have been told to connect make frames, also while they are disconnected. */
+  begin(): void {
+    this.#position = this.#positionAt(this.#clock.monoMs());
+    this.#timer ??= setInterval(() => this.#advance(), TICK_MS);
+  }
+
   /** No further frames are made; those that exist are still sent. */
   silence(): void {
     clearInterval(this.#timer);
@@ -202,7 +207,8 @@ export class Fleet implements AsyncDisposable {
 function countError(errors: Map<string, number>, line: string): void {
   const { message, reason, error } = JSON.parse(line);
   const why = reason ?? error;
-  const text = why === undefined ? message : `${message}: ${why}`;
+  // Times and addresses differ from boat to boat.
+  const text = (why === undefined ? message : `${message}: ${why}`).replace(/^(.*DEADLINE_EXCEEDED).*$/, "$1");
   const key = errors.has(text) || errors.size < MAX_ERROR_TEXTS ? text : "others";
   errors.set(key, (errors.get(key) ?? 0) + 1);
 }

@@ -55,7 +55,7 @@ export class FleetBoat {
   readonly #waiting = new Set<() => void>();
   #epoch: Uint8Array<ArrayBuffer> = new Uint8Array(0);
   #maker: FrameMaker;
-  /** Since when there are frames, monotonic; undefined before the first connection. */
+  /** Since when there are frames, monotonic; undefined: there are none. */
   #startMs: number | undefined;
   #head = 0;
   #received = 0;
@@ -114,8 +114,8 @@ export class FleetBoat {
   }
 
   /**
-   * Connects, and stays connected. Frames exist from the first connection on: their times, which begin now, are behind
-   * by what that takes.
+   * Connects, and stays connected. There are frames from the first call of {@linkcode FleetBoat.advance} on; their times
+   * begin now, so that they are behind by the time in between.
    */
   start(): void {
     this.#maker = this.#beginEpoch();
@@ -124,8 +124,8 @@ export class FleetBoat {
 
   /** Makes the frames that are due. @param nowMs monotonic */
   advance(nowMs: number): void {
-    if (this.#startMs === undefined && this.#link.status().connected) this.#startMs = nowMs;
-    const head = this.#maker.headAt((nowMs - (this.#startMs ?? nowMs)) * 1000);
+    this.#startMs ??= nowMs;
+    const head = this.#maker.headAt((nowMs - this.#startMs) * 1000);
     if (head <= this.#head) return;
     this.#head = head;
     const waiting = [...this.#waiting];
