@@ -6,6 +6,7 @@
 export {
   Fleet,
   FleetError,
+  type FleetMember,
   type FleetOptions,
   type FleetSample,
   type FleetTrust,

@@ -294,12 +294,13 @@ export class Authority implements Disposable {
   }
 }
 
-/** A certificate that only its holder has, PEM. */
+/** A certificate that only its holder has. */
 export interface TemporaryCertificate {
+  /** PEM. */
   cert: string;
-  /** Its private key, not encrypted. */
+  /** Its private key, PEM, not encrypted. */
   key: string;
-  /** Certificate of the authority. */
+  /** Certificate of the authority, PEM. */
   ca: string;
 }
 

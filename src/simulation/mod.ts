@@ -7,5 +7,12 @@
  * @module
  */
 export * from "./demo.ts";
-export { Fleet, FleetError, type FleetOptions, type FleetSample, type FleetTrust } from "./fleet/mod.ts";
+export {
+  Fleet,
+  FleetError,
+  type FleetMember,
+  type FleetOptions,
+  type FleetSample,
+  type FleetTrust,
+} from "./fleet/mod.ts";
 export * from "./simulate.ts";

@@ -1,8 +1,6 @@
 import { errorText } from "@vessel/gateway/base";
 import { type CloudClient, connectCloud } from "@vessel/gateway/client";
-import type { Fleet } from "@vessel/gateway/simulation";
-
-type Boat = Fleet["boats"][number];
+import type { Fleet, FleetMember } from "@vessel/gateway/simulation";
 
 /** Requests at the same time. */
 const CONCURRENT = 8;
@@ -30,7 +28,7 @@ export async function compareWithCloud(
   return problems.sort().slice(0, MAX_PROBLEMS);
 }
 
-async function compareBoat(client: CloudClient, { id, epoch, head }: Boat): Promise<string[]> {
+async function compareBoat(client: CloudClient, { id, epoch, head }: FleetMember): Promise<string[]> {
   try {
     const status = await client.status(id);
     const pairs: [name: string, reported: unknown, wanted: unknown][] = [

@@ -44,6 +44,16 @@ export interface FleetSample {
   lost: number;
 }
 
+/** A boat of a fleet. */
+export interface FleetMember {
+  /** Its instance id. */
+  readonly id: string;
+  /** 16 bytes that identify the epoch of its numbers. */
+  readonly epoch: Uint8Array<ArrayBuffer>;
+  /** Newest sequence number; the first is 1. */
+  readonly head: number;
+}
+
 /** The fleet cannot start: its first boat cannot connect. */
 export class FleetError extends Error {
   override readonly name = "FleetError";
@@ -58,9 +68,9 @@ const US_PER_SECOND = 1_000_000;
 
 /** Many boats in one process, each with a connection and a certificate of its own, against a real cloud. */
 export class Fleet implements AsyncDisposable {
-  readonly boats: readonly FleetBoat[];
   /** Number of errors of all boats, by text. */
   readonly errors: ReadonlyMap<string, number>;
+  readonly #boats: readonly FleetBoat[];
   readonly #clock: Clock;
   readonly #collectMs: number;
   readonly #certificates: FleetCertificates;
@@ -75,7 +85,7 @@ export class Fleet implements AsyncDisposable {
       certificates: FleetCertificates;
     },
   ) {
-    this.boats = boats;
+    this.#boats = boats;
     this.errors = errors;
     this.#certificates = certificates;
     this.#clock = clock;
@@ -111,15 +121,15 @@ export class Fleet implements AsyncDisposable {
    */
   async connect({ graceMs, signal }: { graceMs: number; signal: AbortSignal }): Promise<void> {
     let succeededMs = this.#clock.monoMs();
-    const connecting = new Set(this.boats.slice(0, this.#started));
-    while (connecting.size > 0 || this.#started < this.boats.length) {
+    const connecting = new Set(this.#boats.slice(0, this.#started));
+    while (connecting.size > 0 || this.#started < this.#boats.length) {
       for (const boat of connecting) {
         if (!boat.sample(0).status.connected) continue;
         connecting.delete(boat);
         succeededMs = this.#clock.monoMs();
       }
-      for (; this.#started < this.boats.length && connecting.size < MAX_CONNECTING; this.#started++) {
-        const boat = this.boats[this.#started];
+      for (; this.#started < this.#boats.length && connecting.size < MAX_CONNECTING; this.#started++) {
+        const boat = this.#boats[this.#started];
         boat?.start();
         if (boat) connecting.add(boat);
       }
@@ -131,13 +141,13 @@ export class Fleet implements AsyncDisposable {
   /** Sum of all boats. */
   sample(): FleetSample {
     const nowMs = this.#clock.monoMs();
-    const samples = this.boats.slice(0, this.#started).map((boat) => boat.sample(nowMs));
+    const samples = this.#boats.slice(0, this.#started).map((boat) => boat.sample(nowMs));
     const sum = (valueOf: (sample: FleetBoatSample) => number) =>
       samples.reduce((total, sample) => total + valueOf(sample), 0);
     const most = (valueOf: (sample: FleetBoatSample) => number) =>
       samples.reduce((max, sample) => Math.max(max, valueOf(sample)), 0);
     return {
-      boats: this.boats.length,
+      boats: this.#boats.length,
       started: this.#started,
       connected: sum(({ status }) => Number(status.connected)),
       made: sum(({ made }) => made),
@@ -151,6 +161,11 @@ export class Fleet implements AsyncDisposable {
       reconnects: sum(({ status }) => status.reconnects),
       lost: sum(({ lost }) => lost.reduce((frames, { start, end }) => frames + end - start, 0)),
     };
+  }
+
+  /** The boats, and what each has made. */
+  get boats(): readonly FleetMember[] {
+    return this.#boats;
   }
 
   /** From now on all boats that have been told to connect make frames, also while they are disconnected. */
@@ -168,12 +183,12 @@ export class Fleet implements AsyncDisposable {
   /** Disconnects all boats, and removes the certificates that were made. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.silence();
-    await Promise.all(this.boats.map((boat) => boat.stop()));
+    await Promise.all(this.#boats.map((boat) => boat.stop()));
     await this.#certificates[Symbol.asyncDispose]();
   }
 
   async #connectFirst(target: string, signal: AbortSignal): Promise<void> {
-    const [boat] = this.boats;
+    const [boat] = this.#boats;
     if (!boat) return;
     this.#started = 1;
     boat.start();
@@ -189,17 +204,17 @@ export class Fleet implements AsyncDisposable {
   #advance(): void {
     const nowMs = this.#clock.monoMs();
     const position = this.#positionAt(nowMs);
-    const count = this.boats.length;
+    const count = this.#boats.length;
     const from = Math.max(this.#position, position - count);
     for (let at = from; at < position; at++) {
       const index = at % count;
-      if (index < this.#started) this.boats[index]?.advance(nowMs);
+      if (index < this.#started) this.#boats[index]?.advance(nowMs);
     }
     this.#position = position;
   }
 
   #positionAt(nowMs: number): number {
-    return Math.floor(nowMs / this.#collectMs * this.boats.length);
+    return Math.floor(nowMs / this.#collectMs * this.#boats.length);
   }
 }
 

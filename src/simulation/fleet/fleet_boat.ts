@@ -48,8 +48,10 @@ const PRIORITY = 6;
 const NEVER_MS = 1_000_000_000;
 
 /** A boat whose journal is a function: any of its frames and blocks is made when it is needed. */
-export class FleetBoat {
+export class FleetBoat implements LiveSource {
   readonly id: string;
+  /** Frames are never deleted. */
+  readonly oldestSeq = 1;
   readonly #options: FleetBoatOptions;
   readonly #link: BoatLink;
   readonly #waiting = new Set<() => void>();
@@ -67,28 +69,21 @@ export class FleetBoat {
     this.id = id;
     this.#options = options;
     this.#maker = this.#beginEpoch();
-    const boat = this;
-    const source: LiveSource = {
-      get head() {
-        return boat.#head;
-      },
-      oldestSeq: 1,
-      cursor: ({ fromSeq }) => new MadeCursor(fromSeq, boat),
-    };
+    const [epoch, head] = [() => this.#epoch, () => this.#head];
     this.#link = new BoatLink({
       target,
       instanceId: id,
       tls,
-      source,
+      source: this,
       archive: {
         index: this.#index(),
         get oldestSeq() {
-          return boat.#head > 0 ? 1 : undefined;
+          return head() > 0 ? 1 : undefined;
         },
       },
       numbers: {
         get epoch() {
-          return boat.#epoch;
+          return epoch();
         },
         skipped: undefined,
         renew: () => this.#renew(),
@@ -111,6 +106,11 @@ export class FleetBoat {
   /** Newest sequence number. */
   get head(): number {
     return this.#head;
+  }
+
+  /** A reader of the frames from a number on. */
+  cursor({ fromSeq }: { fromSeq: number }): LiveCursor {
+    return new MadeCursor(fromSeq, this);
   }
 
   /**

@@ -5,6 +5,6 @@
  * @module
  */
 export type { FleetTrust } from "./certificates.ts";
-export { Fleet, FleetError, type FleetOptions, type FleetSample } from "./fleet.ts";
+export { Fleet, FleetError, type FleetMember, type FleetOptions, type FleetSample } from "./fleet.ts";
 export { FleetBoat, type FleetBoatOptions, type FleetBoatSample } from "./fleet_boat.ts";
 export { BLOCK_FRAMES, type ExpectedFrame, expectedFrame, FrameMaker, type FrameOrigin, makeEpoch } from "./frames.ts";
