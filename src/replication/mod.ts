@@ -16,7 +16,7 @@ export { BoatLink, type BoatLinkOptions, type LinkNumbers } from "./link/boat_li
 export type { BoatPorts, ConnectionTarget } from "./link/connection.ts";
 export type { FormerEpochStatus } from "./link/former.ts";
 export * from "./link/link_state.ts";
-export type { LiveCursor, LiveSource } from "./link/live.ts";
+export type { LiveCursor, LiveSource, MadeFrames } from "./link/live.ts";
 export * from "./link/pacer.ts";
 export type { LinkTlsPaths } from "./link/security.ts";
 export type { LinkHealth, ReplicationStatus } from "./link/status.ts";

@@ -1,6 +1,5 @@
 import type { Broker } from "../broker/mod.ts";
 import type { Block, SeqRange } from "../journal/mod.ts";
-import { type CursorOptions, FrameCursor } from "./cursor.ts";
 
 /**
  * Range of numbers without a frame in the archive; `end` is exclusive.
@@ -57,11 +56,6 @@ export class FrameSource {
   /** Oldest sequence number that can be read. */
   get oldestSeq(): number {
     return Math.min(this.archive?.oldestSeq ?? Infinity, this.broker.ring.oldest);
-  }
-
-  /** A reader of these frames. */
-  cursor(options: Omit<CursorOptions, "source">): FrameCursor {
-    return new FrameCursor({ ...options, source: this });
   }
 
   /** The first range without frames between `seq` and the head; undefined when the archive knows of none. */

@@ -1,6 +1,6 @@
 import type { Clock, Range } from "../../base/mod.ts";
 import { CAN_ID_MASK, packBus, type StoredFrame } from "../../frame/mod.ts";
-import type { CursorOptions, FrameCursor, MissingFrames } from "../../stream/mod.ts";
+import { type CursorOptions, FrameCursor, type FrameSource, type MissingFrames } from "../../stream/mod.ts";
 import type { BoatLiveStream } from "../grpc/stream.ts";
 import { type BoatStatus, type LiveFrame, type LiveStatus, MAX_BATCH_FRAMES } from "../wire/messages.ts";
 import { LivePacer, type LiveRate } from "./pacer.ts";
@@ -14,8 +14,11 @@ const COLLECT_MS = 20;
 /** Maximum payload bytes of a batch; far below the maximum message. */
 const MAX_BATCH_BYTES = 1024 * 1024;
 
-/** Frames that a link sends live. */
-export interface LiveSource {
+/** Frames that a link sends live: those of a boat, or of another origin. */
+export type LiveSource = FrameSource | MadeFrames;
+
+/** Frames of another origin than a broker. */
+export interface MadeFrames {
   /** Newest sequence number; the one before the first when there is none. */
   readonly head: number;
   /** Oldest sequence number that can be read. */
@@ -89,7 +92,9 @@ export class LiveSender {
     this.#pacer = new LivePacer(options.rate);
     const missing = ({ fromSeq, toSeq, mayExist = false }: MissingFrames) =>
       events[mayExist ? "unread" : "missing"]({ start: fromSeq, end: toSeq + 1 });
-    this.#cursor = source.cursor({ fromSeq, missing });
+    this.#cursor = "cursor" in source
+      ? source.cursor({ fromSeq, missing })
+      : new FrameCursor({ source, fromSeq, missing });
   }
 
   /** How long the oldest frame has waited for the link, milliseconds; 0: none waits. */

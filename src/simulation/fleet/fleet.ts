@@ -9,6 +9,7 @@ export interface FleetOptions {
   target: string;
   /** Instance id of each boat. */
   ids: readonly string[];
+  /** Where their certificates come from. */
   trust: FleetTrust;
   /** Determines the frames, together with id and epoch. */
   seed: number;
@@ -16,6 +17,7 @@ export interface FleetOptions {
   rate: number;
   /** Time for which a boat collects frames before it sends them, milliseconds. */
   collectMs: number;
+  /** Times of frames, and timeouts. */
   clock: Clock;
   /** Ends the start. */
   signal: AbortSignal;
@@ -23,22 +25,29 @@ export interface FleetOptions {
 
 /** State of a fleet at a time. */
 export interface FleetSample {
+  /** Number of boats. */
   boats: number;
   /** Boats that have been told to connect. */
   started: number;
+  /** Boats that are connected. */
   connected: number;
-  /** Frames that the boats have made, and how many of them the cloud has received and stored. */
+  /** Frames that the boats have made. */
   made: number;
+  /** Of these the cloud has received. */
   received: number;
+  /** Of these the cloud has on its disk. */
   stored: number;
   /** Frames sent live, repetitions after a reconnect included. */
   sentLive: number;
-  /** Blocks sent for holes, and their bytes. */
+  /** Blocks sent for holes. */
   blocks: number;
+  /** Bytes of these blocks. */
   blockBytes: number;
-  /** Longest age of a frame that the cloud has not received, and has not stored, milliseconds. */
+  /** Longest age of a frame that the cloud has not received, milliseconds. */
   receivedWaitMs: number;
+  /** Longest age of a frame that the cloud has not stored, milliseconds. */
   storedWaitMs: number;
+  /** Connections of all boats after the first. */
   reconnects: number;
   /** Frames that boats have declared unobtainable. */
   lost: number;
@@ -56,6 +65,7 @@ export interface FleetMember {
 
 /** The fleet cannot start: its first boat cannot connect. */
 export class FleetError extends Error {
+  /** Name of the class. */
   override readonly name = "FleetError";
 }
 

@@ -8,8 +8,8 @@ import {
   type LinkTlsPaths,
   type LiveCursor,
   type LiveFrame,
-  type LiveSource,
   type LostRange,
+  type MadeFrames,
   type ReplicationStatus,
 } from "../../replication/mod.ts";
 import { BLOCK_FRAMES, FrameMaker, makeEpoch, nameOfSource, SOURCES } from "./frames.ts";
@@ -48,7 +48,7 @@ const PRIORITY = 6;
 const NEVER_MS = 1_000_000_000;
 
 /** A boat whose journal is a function: any of its frames and blocks is made when it is needed. */
-export class FleetBoat implements LiveSource {
+export class FleetBoat implements MadeFrames {
   readonly id: string;
   /** Frames are never deleted. */
   readonly oldestSeq = 1;
