@@ -177,9 +177,18 @@ Deno.test("vbg loadtest -cloud reports what the cloud has stored, and can test t
     assert.deepEqual(instances.map(({ id }) => id).sort(), ["loadtest-0001", "loadtest-0002", "loadtest-0003"]);
     assert.equal(instances.reduce((sum, { cursor }) => sum + cursor, 0), report.frames);
   }
-  const text = await runCommand([...words, "-duration", "100ms", "-grace", "10m", "-json=false"]);
-  assert.equal(text.code, 0);
-  assert.match(text.out, /^boats: 3\nframes: \d+ in all/);
+});
+
+Deno.test("vbg loadtest -cloud takes existing certificates from a folder", ALL, async () => {
+  await using cloud = await FleetCloud.start();
+  using authority = await Authority.open(`${cloud.folder}/ca`, { clock: systemClock });
+  for (const id of ["old-0001", "old-0002"]) await authority.issueBoat(id, VALIDITY);
+  const { code, out } = await runCommand([
+    ...["loadtest", "-cloud", cloud.target, "-cert-dir", `${cloud.folder}/ca/boats`, "-first", "old", "-boats", "2"],
+    ...["-duration", "100ms", "-grace", "10m", "-json=false"],
+  ]);
+  assert.equal(code, 0);
+  assert.match(out, /^boats: 2\nframes: \d+ in all/);
 });
 
 Deno.test("vbg loadtest -cloud with an authority that the cloud does not trust says so and fails", ALL, async () => {
