@@ -139,6 +139,21 @@ Deno.test("former epochs and digests have our bytes, in both directions", () => 
   assert.deepEqual(backfillStatusCodec.decode(fromHex(named)), status);
 });
 
+Deno.test("nothing stored yet is sent as 0, which is not the same as a cloud without a store", () => {
+  const response = handshakeResponseCodec.encode(RESPONSE).toHex();
+  for (const [storedThrough, hex] of [[0, "00"], [300, "ac02"]] as const) {
+    const answer = { ...RESPONSE, storedThrough };
+    assert.equal(handshakeResponseCodec.encode(answer).toHex(), `${response}d006${hex}`);
+    assert.deepEqual(handshakeResponseCodec.decode(fromHex(`${response}d006${hex}`)), answer);
+    const status = { ackSeq: 5, receivedThrough: 0, storedThrough };
+    assert.equal(liveStatusCodec.encode(status).toHex(), `0805a806${hex}`);
+    assert.deepEqual(liveStatusCodec.decode(fromHex(`0805a806${hex}`)), status);
+  }
+  assert.equal(handshakeResponseCodec.decode(fromHex(response)).storedThrough, undefined);
+  assert.equal(liveStatusCodec.decode(fromHex("0805")).storedThrough, undefined);
+  assert.throws(() => liveStatusCodec.encode({ ackSeq: 5, receivedThrough: 0, storedThrough: -1 }), WireError);
+});
+
 Deno.test("digests that leave their window, or have no 8 bytes, and epochs without a name are refused", () => {
   const hash = new Uint8Array(8);
   const request = (digest: { firstSeq: number; lastSeq: number; hash: Uint8Array<ArrayBuffer> }) =>

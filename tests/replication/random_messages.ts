@@ -17,6 +17,10 @@ function number(random: Random): number {
   return Math.min(Number.MAX_SAFE_INTEGER, Math.floor(random.next() * 2 ** random.int(54)));
 }
 
+function numberOrZero(random: Random): number {
+  return random.chance(0.3) ? 0 : number(random);
+}
+
 function number32(random: Random): number {
   return number(random) % 2 ** 32;
 }
@@ -99,6 +103,7 @@ export function randomResponse(random: Random): HandshakeResponse {
     rateLimit: number32(random),
     rateBurst: number32(random),
     ...(formerHoles.length > 0 && { formerHoles }),
+    ...(random.chance(0.5) && { storedThrough: numberOrZero(random) }),
   };
 }
 
@@ -113,7 +118,8 @@ export function randomLiveUpstream(random: Random): LiveUpstream {
 }
 
 export function randomLiveStatus(random: Random): LiveStatus {
-  return { ackSeq: number(random), receivedThrough: number(random) };
+  const stored = random.chance(0.5) && { storedThrough: numberOrZero(random) };
+  return { ackSeq: number(random), receivedThrough: number(random), ...stored };
 }
 
 export function randomBackfillUpstream(random: Random): BackfillUpstream {

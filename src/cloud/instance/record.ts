@@ -90,6 +90,11 @@ export class InstanceRecord {
   accounted: Accounted;
   /** Time of the last complete check of all files, milliseconds since 1970. */
   checkedMs: number | undefined;
+  /**
+   * Returns the number up to and including which the store has every frame of the current epoch, 0: none yet; undefined:
+   * the cloud has no store. Sent to the boat, whose retention goes by it. Set by the store; default: no store.
+   */
+  storedThrough: () => number | undefined = () => undefined;
   #epochs: EpochHistory;
   #received: Received;
   /** Ranges that were on disk, have disappeared, and were not received again when last checked. */
@@ -250,6 +255,7 @@ export class InstanceRecord {
       holes.pop();
       if (last.start < liveStartFrom) holes.push({ start: last.start, end: liveStartFrom });
     }
+    const storedThrough = this.storedThrough();
     return {
       cursor: this.#received.cursor,
       // Later answers report the rest.
@@ -260,6 +266,7 @@ export class InstanceRecord {
       durableThrough: this.#received.ack,
       rateLimit: settings.rateLimit,
       rateBurst: settings.rateBurst,
+      ...(storedThrough !== undefined && { storedThrough }),
     };
   }
 

@@ -115,7 +115,12 @@ export class LiveSession implements InstanceSession {
     const hole = this.#isPeer ? instance.record.peerHoleDue(clock.monoMs()) : undefined;
     if (hole) return this.end(reconnectFor(hole));
     if (this.#isSending) return;
-    const status = { ackSeq: instance.acknowledge(), receivedThrough: instance.record.receivedThrough };
+    const storedThrough = instance.record.storedThrough();
+    const status = {
+      ackSeq: instance.acknowledge(),
+      receivedThrough: instance.record.receivedThrough,
+      ...(storedThrough !== undefined && { storedThrough }),
+    };
     const nowMs = clock.monoMs();
     const isDue = nowMs - this.#lastStatusMs >= STATUS_EVERY_MS;
     const isMuch = status.ackSeq - this.#lastStatus.ackSeq >= STATUS_EVERY_FRAMES;

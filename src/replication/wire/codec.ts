@@ -10,6 +10,7 @@ import {
   type MessageType,
   nested,
   optional,
+  PRESENT_UINT64,
   text,
   texts,
   UINT32,
@@ -176,6 +177,7 @@ export const handshakeResponseCodec: Codec<HandshakeResponse> = codec(message<Ha
   rateLimit: [103, UINT32],
   rateBurst: [104, UINT32],
   formerHoles: [105, optional(FORMER_HOLES)],
+  storedThrough: [106, PRESENT_UINT64],
 }));
 
 /** Written out, too: a message has up to {@linkcode MAX_BATCH_FRAMES} of them. */
@@ -238,6 +240,7 @@ export const liveUpstreamCodec: Codec<LiveUpstream> = codec({
 export const liveStatusCodec: Codec<LiveStatus> = codec(message<LiveStatus>({
   ackSeq: [1, UINT64],
   receivedThrough: [100, UINT64],
+  storedThrough: [101, PRESENT_UINT64],
 }));
 
 const BLOCK = message<BackfillBlock>({

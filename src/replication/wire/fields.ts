@@ -24,6 +24,12 @@ export const UINT64: FieldType<number> = {
   write: (w, field, value) => w.uint64(field, value),
   read: (r) => r.uint64(),
 };
+/** From 0 to 2^53 - 1, for a property that may be left out: 0 is written, so that it differs from an absent field. */
+export const PRESENT_UINT64: FieldType<number | undefined> = {
+  isOptional: true,
+  write: (w, field, value) => value === undefined ? undefined : w.presentUint64(field, value),
+  read: (r) => r.uint64(),
+};
 /** Below 2^32. */
 export const UINT32: FieldType<number> = {
   initial: () => 0,

@@ -103,6 +103,8 @@ export interface HandshakeResponse {
   rateBurst: number;
   /** What is requested of earlier epochs; default nothing. */
   formerHoles?: readonly FormerHoles[];
+  /** Every frame up to and including this sequence number is in the cloud's store; absent: the cloud has none. */
+  storedThrough?: number;
 }
 
 /** A frame as the boat sends it. */
@@ -136,6 +138,8 @@ export interface LiveStatus {
   ackSeq: number;
   /** Highest sequence number received live; 0 from clouds with other software. */
   receivedThrough: number;
+  /** As in {@linkcode HandshakeResponse}; absent also if nothing is known now. */
+  storedThrough?: number;
 }
 
 /** A block of the journal as the boat sends it. None of the figures is trusted before the block itself is read. */

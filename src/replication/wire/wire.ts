@@ -168,10 +168,14 @@ export class WireWriter {
   }
 
   uint64(field: number, value: number): void {
+    if (value !== 0) this.presentUint64(field, value);
+  }
+
+  /** Writes 0, too, which {@linkcode WireWriter.uint64} leaves out. */
+  presentUint64(field: number, value: number): void {
     if (!Number.isSafeInteger(value) || value < 0) {
       throw new WireError(`field ${field} is not from 0 to 2^53 - 1: ${value}`);
     }
-    if (value === 0) return;
     this.#varint(value);
     this.#tag(field, VARINT);
   }
