@@ -156,6 +156,7 @@ function recordingOf(
     stateDirectory,
     prefix: settings.journalPrefix,
     slowBlockMs: settings.journalPackAfterMs,
+    keepUnacknowledged: settings.keepUnacknowledged,
     instanceId,
   });
   return { ...own, ...journalOf(settings) };

@@ -32,6 +32,7 @@ import { MAX_INBOUND_BYTES, MAX_UNREAD as MAX_UNREAD_ANSWERS, MIN_WINDOW } from 
 import { MAX_NAMED_FAULTS } from "../src/journal/index/index_faults.ts";
 import { DEFAULT_TIMEOUT_MS as ARCHIVE_TIMEOUT_MS } from "../src/journal/retention/archive_command.ts";
 import { MAX_LINE_BYTES } from "../src/journal/retention/archive_protocol.ts";
+import { MAX_KEPT_DISK_PERCENT } from "../src/journal/retention/plan.ts";
 import { MAX_BLOCK_BYTES, MAX_BUSES, MAX_DICTIONARY_BYTES } from "../src/journal/mod.ts";
 import { MAX_WINDOW_LOG } from "../src/journal/block/compression.ts";
 import { MAX_ATTEMPTS, REQUESTS_PER_SECOND } from "../src/transmit/discovery.ts";
@@ -372,6 +373,11 @@ const DISK: readonly FixedLimit[] = [
     what: "Time that an acknowledgement of a session waits for its frames to be synced to disk",
     limit: ms(SYNC_PATIENCE_MS),
     beyond: "503 with Retry-After; the cursor does not move.",
+  },
+  {
+    what: "Use of the disk up to which files are kept past their age until the cloud has stored them, percent",
+    limit: count(MAX_KEPT_DISK_PERCENT),
+    beyond: "The oldest of these files are deleted, logged and counted in vbg_journal_deleted_unstored_frames_total.",
   },
   {
     what: "Damaged journal files and blocks named by health",

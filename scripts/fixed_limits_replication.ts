@@ -21,6 +21,7 @@ import { MAX_WARM_UP_FRAMES } from "../src/cloud/replica/warm_up.ts";
 import { MAX_FORMER_RECORDINGS } from "../src/journal/mod.ts";
 import { DIGEST_WINDOW, MAX_WINDOW_DIGESTS } from "../src/journal/digest/window_digest.ts";
 import { MAX_CALLS_PER_CONNECTION } from "../src/replication/grpc/server.ts";
+import { MAX_SAVED_RANGES } from "../src/replication/link/stored_progress.ts";
 import { RECEIVE_WINDOW_BYTES } from "../src/replication/grpc/stream.ts";
 import {
   MAX_BATCH_FRAMES,
@@ -165,5 +166,10 @@ export const REPLICATION: readonly FixedLimit[] = [
     what: "Lines of a boat's file events.log",
     limit: count(MAX_EVENT_LINES),
     beyond: `The file is replaced by the newest ${MAX_DIAGNOSTIC_EVENTS} events.`,
+  },
+  {
+    what: "Ranges of frames deleted before the cloud stored them that a boat remembers over a restart, for each epoch",
+    limit: count(MAX_SAVED_RANGES),
+    beyond: 'The backfill finds that they are missing, and reports them as "deleted on the boat".',
   },
 ];

@@ -151,7 +151,13 @@ const streamOptions = {
 
 const { authFile, apiKey, allowOrigins } = authOptions;
 const { slots: _slots, ...sessionsOfEach } = sessionOptions;
-const { journalDir: _dir, journalPrefix: _prefix, journalPackAfterMs: _pack, ...journalOfEach } = journalOptions;
+const {
+  journalDir: _dir,
+  journalPrefix: _prefix,
+  journalPackAfterMs: _pack,
+  keepUnacknowledged: _keep,
+  ...journalOfEach
+} = journalOptions;
 
 /** Every setting of the cloud server. */
 export const cloudOptions = {

@@ -1,6 +1,6 @@
 import { BOAT_DEFAULTS, type RetentionSettings } from "@vessel/gateway/boat";
 import type { CloudRecordingOptions } from "@vessel/gateway/cloud-server";
-import { OptionGroup, reloadable } from "./option_types.ts";
+import { optional, OptionGroup, reloadable } from "./option_types.ts";
 import { type Check, definedOnly, refuse, type SettingsOf, warn } from "./options.ts";
 
 const journal = new OptionGroup("Journal", { section: "journal" });
@@ -107,6 +107,13 @@ export const journalOptions = {
     choices: ["delete-unarchived", "pause-recording"],
     help: "At the size limit, if files could not be archived: delete the oldest anyway, or pause recording.",
   }),
+  keepUnacknowledged: optional(journal.boolean({
+    name: "journal-keep-unacknowledged",
+    key: "journal.retention.keep-unacknowledged",
+    help:
+      "Files that are too old stay until the cloud has stored them, or acknowledged them if it has no store: at most up " +
+      "to -journal-retention-max-size, and until the disk is 90 % full. Not set: only for a cloud with a store.",
+  })),
   archiveCommand: journal.text({
     name: "journal-archive-command",
     key: "journal.archive.command",
@@ -168,12 +175,15 @@ export const journalOptions = {
 /** Settings of the journal. */
 export type JournalSettings = SettingsOf<typeof journalOptions>;
 
+/** Settings that a cloud does not have. */
+type OnlyOnBoats = "journalDir" | "journalPrefix" | "journalPackAfterMs" | "keepUnacknowledged";
+
 /** Options of the library that boat and cloud share. */
 export type SharedRecordingOptions = Omit<CloudRecordingOptions, "archiveStartTimeoutMs">;
 
 /** The library's options of the journal that boat and cloud share; 0 means no limit. */
 export function journalOf(
-  settings: Omit<JournalSettings, "journalDir" | "journalPrefix" | "journalPackAfterMs">,
+  settings: Omit<JournalSettings, OnlyOnBoats>,
 ): SharedRecordingOptions {
   const { archiveTrigger } = settings;
   const retention: RetentionSettings = {
@@ -233,8 +243,16 @@ export const journalFileChecks: readonly Check<
 ];
 
 /** Checks of settings of a boat's journal. */
-export const journalChecks: readonly Check<JournalSettings & { interfaces: readonly string[] }>[] = [
+export const journalChecks: readonly Check<
+  JournalSettings & { interfaces: readonly string[]; replicationTarget: string }
+>[] = [
   ...journalFileChecks,
+  warn(
+    ["keepUnacknowledged", "journalDir", "replicationTarget"],
+    ({ keepUnacknowledged, journalDir, replicationTarget }) =>
+      keepUnacknowledged === true && (journalDir === "" || replicationTarget === "") &&
+      "Not used without -journal-dir and -replication-target",
+  ),
   refuse(
     ["journalDir", "interfaces"],
     ({ journalDir, interfaces }) =>

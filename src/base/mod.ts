@@ -7,6 +7,7 @@ export { AtomicFile, type DurableFile, removeIfExists, syncDirectory } from "./a
 export * from "./certificate_end.ts";
 export * from "./clock.ts";
 export * from "./directory_lock.ts";
+export * from "./disk_space.ts";
 export * from "./file_error.ts";
 export * from "./interrupter.ts";
 export * from "./json_file.ts";

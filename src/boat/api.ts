@@ -16,7 +16,7 @@ import {
 } from "../http/mod.ts";
 import type { BusCounts } from "../journal/mod.ts";
 import type { Connections, Handler, TlsFiles } from "../listen/mod.ts";
-import type { BoatLink } from "../replication/mod.ts";
+import type { BoatLink, StoredProgress } from "../replication/mod.ts";
 import type { SeriesRollup } from "../series/mod.ts";
 import type { StreamHub } from "../stream/mod.ts";
 import type { IdentityRequests } from "../transmit/mod.ts";
@@ -32,6 +32,7 @@ const TITLE = "Vessel Bus Gateway: boat server";
 /** Parts of a running server. */
 export interface ApiParts {
   stores: BoatFeed;
+  stored: StoredProgress | undefined;
   rollup?: SeriesRollup | undefined;
   hub: StreamHub;
   signalk: SignalK | undefined;

@@ -14,7 +14,7 @@ import { BOAT_DEFAULTS, type BoatLimits, type ServerOptions, sessionLimitsOf } f
 import { BusCounter, busPipelinesOf, openBuses } from "./bus_pipelines.ts";
 import { type IntegrationOptions, Integrations } from "./integrations.ts";
 import { apiOf, type ApiParts, healthOf, nameOf, signalkOf } from "./api.ts";
-import { linkOf, type ReplicationOptions } from "./replication.ts";
+import { linkOf, openStored, type ReplicationOptions } from "./replication.ts";
 import { BoatFeed, type StoreOptions } from "../feed/mod.ts";
 import { BoatTransmit, type BoatTransmitOptions } from "./transmit.ts";
 import { Access, findWebApps, type Health, type LimitInForce, type VesselSettings } from "../http/mod.ts";
@@ -136,7 +136,8 @@ async function openParts(
   const counters = buses.map((bus) => new BusCounter(bus));
   const counts = () => counters.map((counter) => counter.read());
   const shared = { buses: buses.map(({ name }) => name), sessionLimits: () => sessionLimitsOf(limits), clock, log };
-  const stores = await BoatFeed.open(settings, { ...shared, counts });
+  const stored = replication && await openStored(settings, { clock, log });
+  const stores = await BoatFeed.open(settings, { ...shared, stored, counts });
   const { feed, feed: { broker } } = stores;
   const hub = feed.openHub({ stall, memory: new StreamMemory(settings.streamMemoryBytes) });
   hub.sources.prefer(limits.preferredSources);
@@ -149,7 +150,7 @@ async function openParts(
     transmit.message(message);
   };
   const link = replication &&
-    linkOf(replication, { feed: stores, limits: () => limits.replicationLimits, clock, log });
+    linkOf(replication, { feed: stores, stored, limits: () => limits.replicationLimits, clock, log });
   const { maxAssemblies } = settings;
   const { pipelines, close: closeBuses } = busPipelinesOf(buses, { counters, maxAssemblies, publish, log, stall });
   const identity = settings.discovery === false ? undefined : new IdentityRequests({ broker, buses, clock, log });
@@ -159,6 +160,7 @@ async function openParts(
   return {
     ...given,
     stores,
+    stored,
     rollup,
     hub,
     signalk,
@@ -256,8 +258,9 @@ function sendSettingsOf({ sendEnabled, readOnly, sendRules, sendRateLimit, sendR
 }
 
 /** The sidecars are closed last, after the last block was written. */
-async function closeStores({ stores, rollup }: Pick<ApiParts, "stores" | "rollup">): Promise<void> {
+async function closeStores({ stores, stored, rollup }: Pick<ApiParts, "stores" | "stored" | "rollup">): Promise<void> {
   await stores.close();
+  await stored?.close();
   await rollup?.stop();
 }
 

@@ -1,9 +1,9 @@
-import type { Clock, Logger } from "../base/mod.ts";
-import type { BoatFeed } from "../feed/mod.ts";
+import { AtomicFile, type Clock, type Logger } from "../base/mod.ts";
+import type { BoatFeed, StoreOptions } from "../feed/mod.ts";
 import type { Broker, DeviceRecord } from "../broker/mod.ts";
 import { BROADCAST_ADDRESS, buildCanId, NAME_BYTES, packBus } from "../frame/mod.ts";
 import { encode, EncodeError, PGN, type ProductInformation } from "../pgn/mod.ts";
-import { BoatLink, type LinkLimits, type LinkTlsPaths, type LiveFrame } from "../replication/mod.ts";
+import { BoatLink, type LinkLimits, type LinkTlsPaths, type LiveFrame, StoredProgress } from "../replication/mod.ts";
 
 /** Options of the replication to a cloud. */
 export interface ReplicationOptions {
@@ -17,11 +17,25 @@ export interface ReplicationOptions {
   insecure?: boolean;
 }
 
+/** File in the state directory with the progress of replication. */
+const PROGRESS_FILE = "replication.json";
+
+/** Opens what is known of the frames that the cloud has stored. The journal needs it before there is a link. */
+export async function openStored(
+  { stateDirectory, journal }: StoreOptions,
+  { clock, log }: { clock: Clock; log: Logger },
+): Promise<StoredProgress> {
+  const directory = stateDirectory ?? journal?.stateDirectory;
+  const file = directory === undefined ? undefined : new AtomicFile(directory, { name: PROGRESS_FILE });
+  return await StoredProgress.open({ file, isKept: journal?.keepUnacknowledged, clock, log });
+}
+
 /** Creates the link of a boat to its cloud, not started yet. */
 export function linkOf(
   { target, instanceId, tls, insecure = false }: ReplicationOptions,
-  { feed: boatFeed, limits, clock, log }: {
+  { feed: boatFeed, stored, limits, clock, log }: {
     feed: BoatFeed;
+    stored: StoredProgress | undefined;
     limits: () => LinkLimits;
     clock: Clock;
     log: Logger;
@@ -35,6 +49,7 @@ export function linkOf(
     tls,
     source,
     numbers: boatFeed,
+    stored,
     archive: journal,
     devices: () => introductions(broker, clock.wallUs()),
     journalBytes: () => journal?.index.bytes ?? 0,

@@ -40,6 +40,11 @@ export interface BoatReplication {
   next_try?: string;
   /** The cloud has all frames up to and including this number on disk; null: not reported by the cloud. */
   cloud_durable_seq: number | null;
+  /**
+   * The cloud's store has all frames up to and including this number; without a store, its disk. Null: never reported by the
+   * cloud; omitted by older boats.
+   */
+  cloud_stored_seq?: number | null;
   /** Frames that the boat can no longer send. */
   lost: LostSpan[];
   /** Earlier epochs that are not completely in the cloud, newest first; omitted by older boats. */

@@ -1,7 +1,14 @@
 import type { Clock, Logger, Range } from "../base/mod.ts";
 import { Broker, type Decode, Decoder } from "../broker/mod.ts";
 import type { Message } from "../frame/mod.ts";
-import { type BusCounts, epochWordOf, type Journal, type SeqRange, type SequenceState } from "../journal/mod.ts";
+import {
+  type BusCounts,
+  epochWordOf,
+  type Journal,
+  type SeqRange,
+  type SequenceState,
+  type StoredFrames,
+} from "../journal/mod.ts";
 import type { FrameArchive, SessionLimits, Slot } from "../stream/mod.ts";
 import { Feed } from "./feed.ts";
 import { EpochChanges, type EpochListener, type Numbers, openStoredNumbers, volatileNumbers } from "./numbers.ts";
@@ -34,6 +41,8 @@ export interface BoatFeedContext {
   /** Returns the counters of the buses, which are stored in every journal block. */
   counts: () => readonly BusCounts[];
   sessionLimits: () => SessionLimits;
+  /** What the cloud has stored; default: nothing is replicated. */
+  stored?: StoredFrames | undefined;
   clock: Clock;
   log: Logger;
 }
@@ -65,7 +74,7 @@ export class BoatFeed {
    * @throws {RangeError} `ringFrames` is not a power of two
    */
   static async open(options: StoreOptions, context: BoatFeedContext): Promise<BoatFeed> {
-    const { buses, counts, sessionLimits: limits, clock, log } = context;
+    const { buses, counts, sessionLimits: limits, stored, clock, log } = context;
     const { ringFrames, maxValues, slots, stateDirectory: directory } = options;
     const broker = new Broker({
       buses,
@@ -75,7 +84,7 @@ export class BoatFeed {
     });
     const changes = new EpochChanges(broker);
     const journal = options.journal &&
-      await openRecording(options.journal, { broker, counts, changes, clock, log });
+      await openRecording(options.journal, { broker, stored, counts, changes, clock, log });
     const numbers: Numbers = journal ??
       (directory === undefined
         ? volatileNumbers(broker, changes)

@@ -1,6 +1,13 @@
-import type { Clock, Logger } from "../base/mod.ts";
+import type { Clock, DiskSpace, Logger } from "../base/mod.ts";
 import type { Broker, DeviceRecord } from "../broker/mod.ts";
-import { type BlockDevice, type BusCounts, Journal, NO_PRODUCT, type RetentionSettings } from "../journal/mod.ts";
+import {
+  type BlockDevice,
+  type BusCounts,
+  Journal,
+  NO_PRODUCT,
+  type RetentionSettings,
+  type StoredFrames,
+} from "../journal/mod.ts";
 import type { EpochChanges } from "./numbers.ts";
 
 /** Options of a boat's recording. */
@@ -27,6 +34,11 @@ export interface RecordingOptions {
   slowBlockMs?: number;
   /** Which files are retained; default: all. */
   retention?: RetentionSettings;
+  /**
+   * Whether retention keeps files past their age while the cloud has not stored them; default: unless the cloud has said
+   * that it has no store. Without replication nothing is kept for that.
+   */
+  keepUnacknowledged?: boolean;
   /** Program that archives files; see the retention's `archive`. */
   archiveCommand?: string;
   /** Instance id of the boat, passed to that program; default: the prefix. */
@@ -37,6 +49,12 @@ export interface RecordingOptions {
    * @internal
    */
   checkIntervalMs?: number;
+  /**
+   * Reads the space of the directory's file system; for tests.
+   *
+   * @internal
+   */
+  diskSpace?: (directory: string) => Promise<DiskSpace>;
   /**
    * Sequence numbers reserved on disk at once; for tests.
    *
@@ -58,8 +76,9 @@ function blockDevice({ bus, src, name = 0n, product = NO_PRODUCT }: DeviceRecord
  */
 export async function openRecording(
   options: RecordingOptions,
-  { broker: { buses, registry }, counts, changes, clock, log }: {
+  { broker: { buses, registry }, stored, counts, changes, clock, log }: {
     broker: Broker;
+    stored: StoredFrames | undefined;
     counts: () => readonly BusCounts[];
     changes: EpochChanges;
     clock: Clock;
@@ -68,6 +87,7 @@ export async function openRecording(
 ): Promise<Journal> {
   return await Journal.open({
     ...options,
+    stored,
     buses,
     devices: () => Array.from(registry, blockDevice).filter(({ name }) => name !== 0n),
     productOf: (bus, src) => registry.get(bus, src)?.product,

@@ -26,6 +26,10 @@ const replicationSchema = named("ReplicationStatus", {
     seq.nullable(),
     "Every frame up to and including this number is on the cloud's disk; null: not reported yet",
   ),
+  cloud_stored_seq: described(
+    seq.nullable().optional(),
+    "Every frame up to and including this number is in the cloud's store; without a store, on its disk; null: not reported",
+  ),
   lost: described(z.array(range.extend({ reason: z.string() })), "Frames that the boat can no longer send"),
   former_epochs: z.array(z.object({
     epoch: z.string(),

@@ -1,4 +1,4 @@
-import { AtomicFile } from "../base/mod.ts";
+import { AtomicFile, type DiskSpace, diskSpace } from "../base/mod.ts";
 import type { Message } from "../frame/mod.ts";
 import { DirectoryGuard } from "./writer/directory_guard.ts";
 import { epochWordOf } from "./file/layout.ts";
@@ -9,6 +9,7 @@ import { JournalIndex } from "./index/journal_index.ts";
 import type { RetentionStatus } from "./retention/directory_retention.ts";
 import { JournalRetention } from "./retention/journal_retention.ts";
 import type { RetentionSettings } from "./retention/plan.ts";
+import { type StoredFrames, UnstoredFiles } from "./retention/unstored_files.ts";
 import {
   type JournalState,
   JournalWriter,
@@ -35,6 +36,10 @@ export interface JournalOptions extends
   archiveCommand?: string | undefined;
   /** Id of the instance (boat), passed to that program; default the prefix. */
   instanceId?: string | undefined;
+  /** What the cloud has stored: retention keeps other files past their age; default: it does not go by that. */
+  stored?: StoredFrames | undefined;
+  /** Reads the space of the file system, for tests. */
+  diskSpace?: ((directory: string) => Promise<DiskSpace>) | undefined;
   /** Interval of retention and archiving, milliseconds; default 5 minutes. */
   checkIntervalMs?: number | undefined;
   /** Numbers reserved on disk at once; for tests. */
@@ -60,6 +65,7 @@ function retentionOf(
 ): JournalRetention | undefined {
   const { directory, retention, archiveCommand, instanceId, checkIntervalMs, prefix = DEFAULT_PREFIX, log, clock } =
     options;
+  const { stored, diskSpace: readSpace = diskSpace } = options;
   if (retention === undefined) return undefined;
   return new JournalRetention({
     directory,
@@ -68,6 +74,8 @@ function retentionOf(
     instanceId: instanceId ?? prefix,
     checkIntervalMs,
     isUnmounted: () => guard.checkUnmounted(),
+    unstored: stored && new UnstoredFiles(directory, { index, stored }),
+    diskSpace: readSpace,
     isOpen: (name) => name === writer.openName,
     isReadable: (name) => index.has(name),
     onPause: (isPaused) => writer.pause(isPaused),

@@ -52,6 +52,7 @@ export type { InstanceDirectory, RetentionStatus } from "./retention/directory_r
 export { JournalRetention, type JournalRetentionOptions } from "./retention/journal_retention.ts";
 export { FleetRetention, type FleetRetentionOptions } from "./retention/fleet_retention.ts";
 export type { ArchiveTrigger, OverflowPolicy, RetentionSettings, StrangeFile } from "./retention/plan.ts";
+export type { EpochRanges, StoredFrames } from "./retention/unstored_files.ts";
 export * from "./sequence/sequence_start.ts";
 export * from "./sequence/sequence_store.ts";
 export * from "./types.ts";

@@ -19,6 +19,7 @@ export * from "./link/link_state.ts";
 export type { LiveCursor, LiveSource, MadeFrames } from "./link/live.ts";
 export * from "./link/pacer.ts";
 export type { LinkTlsPaths } from "./link/security.ts";
+export { LOST_UNSTORED, StoredProgress, type StoredProgressOptions } from "./link/stored_progress.ts";
 export type { LinkHealth, ReplicationStatus } from "./link/status.ts";
 export * from "./wire/codec.ts";
 export * from "./wire/messages.ts";

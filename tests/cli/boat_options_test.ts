@@ -183,6 +183,7 @@ const DEFAULTS: BoatSettings = {
   retentionMaxBytes: 0,
   retentionSoftPercent: 80,
   retentionOverflow: "delete-unarchived",
+  keepUnacknowledged: undefined,
   archiveCommand: "",
   archiveTrigger: "disabled",
   maxHistory: 1_000_000,

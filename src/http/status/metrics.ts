@@ -123,6 +123,16 @@ function journalFigures(journal: JournalFigures): Figure[] {
       () => journal.written.lastBlockMs / 1000,
     ),
     counter("vbg_journal_lost_frames_total", "Frames that could not be recorded", () => journal.lost),
+    gauge(
+      "vbg_journal_kept_files",
+      "Files kept past their age until the cloud has stored them",
+      () => journal.files?.kept ?? 0,
+    ),
+    counter(
+      "vbg_journal_deleted_unstored_frames_total",
+      "Frames deleted by retention before the cloud stored them",
+      () => journal.files?.deletedUnstored ?? 0,
+    ),
     counter(
       "vbg_journal_archive_failures_total",
       "Failed attempts to archive a journal file",
@@ -354,6 +364,11 @@ function replicationFigures(link: NonNullable<MetricSources["replication"]>): Fi
       "vbg_replication_last_ack_timestamp_seconds",
       "Time of the cloud's last acknowledgement, seconds since 1970; 0: never",
       () => (link.lastAckUs ?? 0) / 1e6,
+    ),
+    gauge(
+      "vbg_replication_stored_seq",
+      "Every frame up to and including this number is in the cloud's store; without a store, on its disk; 0: not reported",
+      () => link.status().cloud_stored_seq ?? 0,
     ),
     gauge("vbg_replication_lost_frames", "Frames that the cloud will never receive", () => link.lostFrames),
     total("live_frames_sent", "Frames sent live", (s) => s.live_frames_sent),

@@ -1,4 +1,12 @@
-import { backoffMs, type Clock, errorText, type LogFields, type Logger, removeIfExists } from "../../base/mod.ts";
+import {
+  backoffMs,
+  type Clock,
+  type DiskSpace,
+  errorText,
+  type LogFields,
+  type Logger,
+  removeIfExists,
+} from "../../base/mod.ts";
 import { parseFileName } from "../file/name.ts";
 import { runArchiveCommand } from "./archive_command.ts";
 import { type ArchiveFile, batchesOf } from "./archive_protocol.ts";
@@ -10,6 +18,7 @@ import {
   type RetentionSettings,
   type StrangeFile,
 } from "./plan.ts";
+import type { EpochRanges, UnstoredFiles } from "./unstored_files.ts";
 
 /** Runs an action; returns true if it succeeded. */
 type Attempt = (work: () => Promise<void>) => Promise<boolean>;
@@ -34,6 +43,10 @@ export interface RetentionStatus {
   strange: readonly StrangeFile[];
   /** True if recording should pause for lack of space. */
   isPaused: boolean;
+  /** Files that are too old, and kept because the cloud has not stored all of their frames. */
+  kept: number;
+  /** Frames deleted since the start that the cloud had not stored. */
+  deletedUnstored: number;
   /** Reason why the last check, or one of its actions, failed. */
   error?: string;
 }
@@ -75,6 +88,10 @@ export interface RetentionContext extends Omit<RetentionOptions, "clock" | "chec
   onRemoving?: (id: string, name: string) => Promise<void>;
   /** Called with the name of each deleted file. */
   onRemoved?: (id: string, name: string) => void;
+  /** Finds files with frames that the cloud has not stored; absent: files are deleted regardless. */
+  unstored?: UnstoredFiles | undefined;
+  /** Reads the space of a directory's file system, which limits how many such files are kept; absent: nothing does. */
+  diskSpace?: ((directory: string) => Promise<DiskSpace>) | undefined;
   /** Clock for retry intervals. */
   clock: Clock;
   /** Time of day, milliseconds since 1970; undefined while it is not trusted: then no file is too old. */
@@ -96,7 +113,10 @@ interface Waiting {
 
 /** One shared object: of thousands of directories, few have any names. */
 const NO_NAMES: ReadonlySet<string> = new Set();
-const NOTHING: RetentionStatus = { files: 0, bytes: 0, failed: 0, archiveFailures: 0, strange: [], isPaused: false };
+const NOTHING: RetentionStatus = {
+  ...{ files: 0, bytes: 0, failed: 0, archiveFailures: 0, strange: [], isPaused: false },
+  ...{ kept: 0, deletedUnstored: 0 },
+};
 
 /**
  * Enforces the retention limits of one directory and archives its files, at each {@linkcode DirectoryRetention.check}.
@@ -109,6 +129,7 @@ export class DirectoryRetention {
   /** Names of files that could not be archived. */
   #failed = NO_NAMES;
   #archiveFailures = 0;
+  #deletedUnstored = 0;
   /** Names of files that a sweep has yet to archive, due or not. */
   #toSweep = NO_NAMES;
   #retry = { tries: 0, triedMs: 0, atMs: 0 };
@@ -168,7 +189,7 @@ export class DirectoryRetention {
         throw new Error(`"${directory}" is not mounted: another file system is in its place`);
       }
       const listing = await listJournalFiles(directory);
-      const plan = this.#plan(listing);
+      const plan = await this.#plan(listing);
       this.#note(plan, listing);
       const nowMs = this.#context.nowMs();
       for (const { name } of plan.undated) {
@@ -178,8 +199,12 @@ export class DirectoryRetention {
       for (const removal of plan.remove) await attempt(() => this.#remove(removal));
       hasMore = await this.#archive(this.#waiting(plan, listing), { archiveMs, attempt });
     });
-    const [failed, archiveFailures] = [this.#failed.size, this.#archiveFailures];
-    this.#status = { ...this.#status, failed, archiveFailures, ...(error === undefined ? {} : { error }) };
+    const [failed, archiveFailures, deletedUnstored] = [
+      this.#failed.size,
+      this.#archiveFailures,
+      this.#deletedUnstored,
+    ];
+    this.#status = { ...this.#status, failed, archiveFailures, deletedUnstored, ...(error !== undefined && { error }) };
     if (error === undefined) this.#reported = NO_NAMES;
     return hasMore;
   }
@@ -190,17 +215,18 @@ export class DirectoryRetention {
     try {
       if (await this.#context.isUnmounted?.()) return;
       const listing = await listJournalFiles(this.location.directory);
-      const plan = this.#plan(listing);
+      const plan = await this.#plan(listing);
       if (!plan.isPaused) this.#note(plan, listing);
     } catch {
       // Reported by the next check.
     }
   }
 
-  #plan({ files }: Listing): RetentionPlan {
+  async #plan({ files }: Listing): Promise<RetentionPlan> {
     const waiting = new Set(files.filter(({ isArchived }) => !isArchived).map(({ name }) => name));
     if (this.#failed.size > 0) this.#failed = this.#failed.intersection(waiting);
     const { isOpen, nowMs } = this.#context;
+    const { unstored, disk } = await this.#unstored(files);
     const described = files.map(({ name, bytes, sidecarBytes, modifiedMs, isArchived }): RetentionFile => ({
       name,
       bytes,
@@ -208,11 +234,28 @@ export class DirectoryRetention {
       modifiedMs,
       isOpen: isOpen(this.location.id, name),
       archive: isArchived ? "done" : this.#failed.has(name) ? "failed" : "new",
+      isStored: !unstored.has(name),
     }));
-    return planRetention(described, { settings: this.#settings, nowMs: nowMs() });
+    return planRetention(described, { settings: this.#settings, nowMs: nowMs(), disk });
   }
 
-  #note({ strange, isPaused, totalBytes }: RetentionPlan, { files }: Listing): void {
+  /** Names of complete files with frames that are not stored, and the space to keep them. */
+  async #unstored(
+    files: Listing["files"],
+  ): Promise<{ unstored: ReadonlySet<string>; disk?: DiskSpace | undefined }> {
+    const { unstored, diskSpace, isOpen } = this.#context;
+    const { id, directory } = this.location;
+    if (!unstored?.isKept) return { unstored: NO_NAMES };
+    const complete = files.filter(({ name }) => !isOpen(id, name)).map(({ name }) => name);
+    // Files are kept also where the space is unknown: the size limit still applies.
+    const disk = await diskSpace?.(directory).catch((error: unknown) => {
+      this.#warnOnce(`free space is unknown: ${errorText(error)}`);
+      return undefined;
+    });
+    return { unstored: await unstored.among(complete), disk };
+  }
+
+  #note({ strange, isPaused, totalBytes, kept }: RetentionPlan, { files }: Listing): void {
     const { onPause, isReadable, log } = this.#context;
     const { id } = this.location;
     const known = new Set(this.#status.strange.map(({ name }) => name));
@@ -223,8 +266,10 @@ export class DirectoryRetention {
       }
     }
     const wasPaused = this.#status.isPaused;
-    const [failed, archiveFailures] = [this.#failed.size, this.#archiveFailures];
-    this.#status = { files: files.length, bytes: totalBytes, failed, archiveFailures, strange, isPaused };
+    this.#status = {
+      ...{ files: files.length, bytes: totalBytes, kept: kept.length, strange, isPaused },
+      ...{ failed: this.#failed.size, archiveFailures: this.#archiveFailures, deletedUnstored: this.#deletedUnstored },
+    };
     if (isPaused === wasPaused) return;
     if (isPaused) {
       log.error("recording should pause: no space, and files are not archived", this.#fields({ bytes: totalBytes }));
@@ -234,15 +279,30 @@ export class DirectoryRetention {
 
   async #remove({ file, why }: RetentionPlan["remove"][number]): Promise<void> {
     const { id, directory } = this.location;
-    const { isOpen, onRemoving, onRemoved, log } = this.#context;
+    const { isOpen, onRemoving, onRemoved, unstored, log } = this.#context;
     if (isOpen(id, file.name)) return;
+    const lost = file.isStored === false ? await unstored?.framesOf(file.name) : undefined;
     await onRemoving?.(id, file.name);
     await removeJournalFile(directory, file.name);
     const isLost = this.#settings.archive !== "off" && file.archive !== "done";
     const fields = this.#fields({ file: file.name, reason: why, archived: !isLost });
-    log[isLost ? "warn" : "info"]("journal file deleted", fields);
+    if (lost) this.#noteUnstored(lost, fields);
+    else log[isLost ? "warn" : "info"]("journal file deleted", fields);
     this.#failed = this.#failed.difference(new Set([file.name]));
     onRemoved?.(id, file.name);
+  }
+
+  #noteUnstored(lost: EpochRanges, fields: LogFields): void {
+    const { unstored, log } = this.#context;
+    const frames = lost.ranges.reduce((sum, { start, end }) => sum + end - start, 0);
+    const [first, last] = [lost.ranges[0]?.start, (lost.ranges.at(-1)?.end ?? NaN) - 1];
+    this.#deletedUnstored += frames;
+    log.warn("journal file deleted before the cloud stored it", {
+      ...fields,
+      frames,
+      ...(first !== undefined && { firstSeq: first, lastSeq: last }),
+    });
+    unstored?.noteDeleted(lost);
   }
 
   /** Files to archive now, oldest first. */

@@ -15,7 +15,8 @@ export const SCAN_MS = 5 * 60_000;
 const PAUSED_SCAN_MS = 2000;
 
 /** Options of a {@linkcode JournalRetention}. */
-export interface JournalRetentionOptions extends RetentionOptions, Pick<RetentionContext, "isUnmounted"> {
+export interface JournalRetentionOptions
+  extends RetentionOptions, Pick<RetentionContext, "isUnmounted" | "unstored" | "diskSpace"> {
   /** Directory of the journal files. */
   directory: string;
   /** Id of the instance (boat), passed to the archive command. */

@@ -1,3 +1,4 @@
+import type { DiskSpace } from "../../base/mod.ts";
 import { parseFileName } from "../file/name.ts";
 import { EARLIEST_MS } from "./clock_sanity.ts";
 
@@ -35,6 +36,8 @@ export interface RetentionFile {
   isOpen: boolean;
   /** State of archiving: not attempted, last attempt failed, or archived. */
   archive: "new" | "failed" | "done";
+  /** False: its age does not delete it while there is room, because it has frames that the cloud has not stored. Default true. */
+  isStored?: boolean;
 }
 
 /** A file that is neither archived nor deleted by age: it has a foreign name or an implausible time. */
@@ -49,7 +52,10 @@ export interface StrangeFile {
 
 /** Actions that are due now. */
 export interface RetentionPlan {
-  remove: { file: RetentionFile; why: "age" | "size" }[];
+  /** `disk`: too old, and no longer kept for lack of space. */
+  remove: { file: RetentionFile; why: "age" | "size" | "disk" }[];
+  /** Files that are too old, and kept because they are not stored, oldest first. */
+  kept: RetentionFile[];
   /** Files to archive for the first time, oldest first. */
   archive: RetentionFile[];
   /** Files to archive again at the next retry. */
@@ -65,6 +71,8 @@ export interface RetentionPlan {
 
 /** A file further in the future was recorded with a wrong clock. */
 const FUTURE_MS = 24 * 3_600_000;
+/** Files that are too old are not kept beyond this share of the disk in use, percent: recording needs the rest. */
+export const MAX_KEPT_DISK_PERCENT = 90;
 
 interface DatedFile extends RetentionFile {
   timeMs: number;
@@ -77,11 +85,19 @@ interface DatedFile extends RetentionFile {
  * implausible time has the age of its last modification; if that is implausible, too, its age is unknown. The size limit
  * applies to such files as well: otherwise a boat without a clock would fill its disk.
  *
+ * A file that is too old but not stored is kept, as long as neither the maximum size is exceeded nor the disk is more than
+ * {@linkcode MAX_KEPT_DISK_PERCENT} full. Beyond it the oldest files go, stored or not.
+ *
  * @param options.nowMs undefined while the clock is not trusted: then no file is too old
+ * @param options.disk undefined: its space is unknown, and limits nothing
  */
 export function planRetention(
   files: readonly RetentionFile[],
-  { settings, nowMs }: { settings: RetentionSettings; nowMs: number | undefined },
+  { settings, nowMs, disk }: {
+    settings: RetentionSettings;
+    nowMs: number | undefined;
+    disk?: DiskSpace | undefined;
+  },
 ): RetentionPlan {
   const { dated, foreign } = sortOut(files);
   const isSane = (timeMs: number) => timeMs >= EARLIEST_MS && !(isKnown(nowMs) && timeMs > nowMs + FUTURE_MS);
@@ -92,6 +108,7 @@ export function planRetention(
   const totalBytes = dated.reduce((sum, file) => sum + sizeOf(file), 0);
   const plan: RetentionPlan = {
     remove: [],
+    kept: [],
     archive: [],
     retry: [],
     isPaused: false,
@@ -105,6 +122,9 @@ export function planRetention(
   const { maxBytes = 0, softPercent, overflow, archive: trigger } = settings;
   const limit = maxBytes > 0 ? maxBytes : Infinity;
   const softLimit = trigger === "off" ? Infinity : limit * softPercent / 100;
+  const diskLimit = disk
+    ? totalBytes + disk.freeBytes - disk.totalBytes * (100 - MAX_KEPT_DISK_PERCENT) / 100
+    : Infinity;
   let kept = totalBytes;
   // Bytes that the next check deletes once they are archived: no newer files are deleted instead.
   let promised = 0;
@@ -112,13 +132,19 @@ export function planRetention(
   for (const file of dated) {
     if (file.isOpen) continue;
     const isOver = kept - promised > limit;
-    const isDue = isOver || isExpired(dateOf(file), { settings, nowMs });
+    const isTooOld = isExpired(dateOf(file), { settings, nowMs });
+    const isUnstored = file.isStored === false;
+    const isKept = isTooOld && isUnstored && !isOver && kept - promised <= diskLimit;
+    const isDue = isOver || (isTooOld && !isKept);
     const mayGo = trigger === "off" || file.archive === "done" ||
       (isOver && file.archive === "failed" && overflow === "delete-unarchived");
     if (isDue && mayGo) {
-      plan.remove.push({ file, why: isOver ? "size" : "age" });
+      plan.remove.push({ file, why: isOver ? "size" : isUnstored ? "disk" : "age" });
       kept -= sizeOf(file);
-    } else if (file.archive !== "done" && (isDue || trigger === "on-rotate" || kept - promised > softLimit)) {
+      continue;
+    }
+    if (isKept) plan.kept.push(file);
+    if (file.archive !== "done" && (isDue || trigger === "on-rotate" || kept - promised > softLimit)) {
       plan[file.archive === "new" ? "archive" : "retry"].push(file);
       if (isDue && file.archive === "new") promised += sizeOf(file);
       isBlocked ||= isOver && file.archive === "failed";

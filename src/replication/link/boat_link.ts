@@ -1,5 +1,6 @@
 import { type Clock, errorText, type Logger, type Range } from "../../base/mod.ts";
 import { formatTimeUs } from "../../frame/mod.ts";
+import { epochWordOf } from "../../journal/mod.ts";
 import {
   BoatConnection,
   type BoatPorts,
@@ -8,9 +9,11 @@ import {
   type HandshakeResult,
 } from "./connection.ts";
 import { LinkSecurity, type LinkTlsPaths } from "./security.ts";
+import { healthOf } from "./link_health.ts";
 import type { LinkHealth, ReplicationStatus } from "./status.ts";
 import { MissingNumbers, NEVER_USED } from "./missing.ts";
 import { FormerEpochs } from "./former.ts";
+import { StoredProgress } from "./stored_progress.ts";
 import { heldSeqs } from "./proof.ts";
 import { loadGrpc, RpcError } from "../grpc/grpc.ts";
 import {
@@ -38,6 +41,8 @@ export interface BoatLinkOptions extends BoatPorts, ConnectionTarget {
   /** Certificates; absent: none, for a cloud on this machine only. */
   tls?: LinkTlsPaths | undefined;
   numbers: LinkNumbers;
+  /** How much the cloud has stored; default: kept in memory only. */
+  stored?: StoredProgress | undefined;
   /** Read at each step; may change. */
   limits: () => Readonly<LinkLimits>;
   clock: Clock;
@@ -55,9 +60,6 @@ export interface BoatLinkOptions extends BoatPorts, ConnectionTarget {
 const CERTIFICATE_CHECK_MS = 10_000;
 /** Timers stand still while the machine sleeps, so deadlines are checked in between. */
 const TICK_MS = 1000;
-
-/** Time of a first attempt before health is degraded, milliseconds. */
-const FIRST_TRY_MS = 5000;
 
 /** State of the cloud, for the current epoch. */
 interface CloudState {
@@ -80,7 +82,8 @@ export class BoatLink {
   #state: LinkState = DISCONNECTED;
   #connection: BoatConnection | undefined;
   #missing: MissingNumbers;
-  readonly #former = new FormerEpochs();
+  readonly #stored: StoredProgress;
+  readonly #former: FormerEpochs;
   #cloud: CloudState;
   readonly #closing = new Set<Promise<void>>();
   readonly #counters = { liveFrames: 0, blocks: 0, blockBytes: 0, connects: 0, lagReconnects: 0 };
@@ -98,6 +101,8 @@ export class BoatLink {
   constructor(options: BoatLinkOptions) {
     this.#options = options;
     this.#security = new LinkSecurity(options.tls, options);
+    const stored = this.#stored = options.stored ?? StoredProgress.inMemory(options);
+    this.#former = new FormerEpochs({ lostOf: (epochWord) => stored.lostOf(epochWord) });
     this.#missing = new MissingNumbers();
     this.#cloud = this.#newEpochState();
     this.#ownThrough = options.source.head;
@@ -160,6 +165,7 @@ export class BoatLink {
       ...(!isConnected && this.#reason !== undefined && { reason: this.#reason }),
       ...(phase.kind === "reconnecting" && { next_try: formatTimeUs(this.#nextTryUs) }),
       cloud_durable_seq: durable,
+      cloud_stored_seq: this.#stored.reported(this.#epochWord) ?? null,
       lost: this.#missing.lostWith(this.#connection?.backfill?.lost),
       former_epochs: this.#former.status(),
       live_frames_sent: liveFrames,
@@ -190,26 +196,18 @@ export class BoatLink {
     return this.#security;
   }
 
-  /** Degraded without a connection (after a grace period at first) or with invalid certificate files. */
+  /** Current health. */
   health(): LinkHealth {
-    const { phase } = this.#state;
-    const { fault } = this.#security;
-    const why = this.#reason === undefined ? "" : `: ${this.#reason}`;
-    switch (phase.kind) {
-      case "connected":
-        if (fault !== undefined) return { status: "degraded", message: `${fault}; the previous ones stay in use` };
-        return healthOf(this.#former.refused);
-      case "reconnecting":
-        return { status: "degraded", message: `disconnected${why}; next attempt ${formatTimeUs(this.#nextTryUs)}` };
-      case "handshaking": {
-        const sinceMs = this.#options.clock.monoMs() - phase.sinceMs;
-        const isFirst = this.#reason === undefined && fault === undefined && this.#counters.connects === 0;
-        if (isFirst && sinceMs < FIRST_TRY_MS) return { status: "ok" };
-        return { status: "degraded", message: `connecting${why && ` again${why}`}` };
-      }
-      case "disconnected":
-        return { status: "degraded", message: "stopped" };
-    }
+    return healthOf({
+      phase: this.#state.phase,
+      reason: this.#reason,
+      fault: this.#security.fault,
+      isFirst: this.#counters.connects === 0,
+      nextTryUs: this.#nextTryUs,
+      refused: this.#former.refused,
+      lostFrames: this.#stored.lostFrames,
+      nowMs: this.#options.clock.monoMs(),
+    });
   }
 
   /**
@@ -301,8 +299,13 @@ export class BoatLink {
     return true;
   }
 
+  get #epochWord(): number {
+    return epochWordOf(this.#options.numbers.epoch);
+  }
+
   #newConnection(): BoatConnection {
     const { numbers, source } = this.#options;
+    this.#missing.add(this.#stored.lostOf(this.#epochWord));
     const ifCurrent = (work: () => void) => {
       if (connection === this.#connection) work();
     };
@@ -318,7 +321,11 @@ export class BoatLink {
             this.#cloud.cursor = Math.max(this.#cloud.cursor, cursor);
             this.#cloud.durable = durable === null ? null : Math.max(this.#cloud.durable ?? 0, durable);
           }),
-        acknowledged: () => ifCurrent(() => this.#lastAckUs = this.#options.clock.wallUs()),
+        acknowledged: (status) =>
+          ifCurrent(() => {
+            this.#lastAckUs = this.#options.clock.wallUs();
+            this.#stored.noteStatus(this.#epochWord, status);
+          }),
         sent: (frames, cursor) =>
           ifCurrent(() => {
             this.#counters.liveFrames += frames;
@@ -329,6 +336,7 @@ export class BoatLink {
           this.#counters.blocks++;
           this.#counters.blockBytes += bytes;
         },
+        formerFilled: () => ifCurrent(() => this.#stored.noteFormer(this.#epochWord, this.#former.progress)),
         backfillRemaining: (frames) => ifCurrent(() => this.#step({ kind: "missing", frames })),
         failed: (error) => this.#failed(connection, error),
       },
@@ -352,6 +360,8 @@ export class BoatLink {
     this.#renewals = 0;
     this.#counters.connects++;
     this.#cloud = { ...this.#cloud, holes: [], backfillFrames: 0, sentThrough: connection.fromSeq - 1 };
+    this.#stored.noteHandshake(this.#epochWord, { response, isPeer });
+    this.#stored.noteFormer(this.#epochWord, this.#former.progress);
     log.info("replication connected", { target, cursor, missing: missingFrames, features: features.join(" ") });
     this.#step({ kind: "accepted", missingFrames, hasQuietStatus: features.includes("quiet-status") });
   }
@@ -390,11 +400,4 @@ export class BoatLink {
     this.#step({ kind: "stop" }, "end");
     this.#step({ kind: "start" });
   }
-}
-
-/** Degraded while the cloud refuses frames, which then stay on this boat. */
-function healthOf(refused: FormerEpochs["refused"]): LinkHealth {
-  if (!refused) return { status: "ok" };
-  const { frames, reason } = refused;
-  return { status: "degraded", message: `the cloud refuses ${frames} frames of former epochs: ${reason}` };
 }

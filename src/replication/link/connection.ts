@@ -9,7 +9,7 @@ import { LiveSender, type LiveSource } from "./live.ts";
 import type { MissingNumbers } from "./missing.ts";
 import { type ClientSecurity, ReplicationClient } from "../grpc/client.ts";
 import { SERVICE_NAMES } from "../grpc/grpc.ts";
-import { type Feature, FEATURES, type HandshakeResponse, type LiveFrame } from "../wire/messages.ts";
+import { type Feature, FEATURES, type HandshakeResponse, type LiveFrame, type LiveStatus } from "../wire/messages.ts";
 import { CATCH_UP_FRAMES, type LiveRate } from "./pacer.ts";
 
 /** The parts of the boat that are replicated. */
@@ -53,7 +53,9 @@ export interface ConnectionEvents {
   /** The cloud holds all frames up to `cursor`, and those up to `durable` on disk; null: not reported. */
   progressed(progress: { cursor: number; durable: number | null }): void;
   /** The cloud acknowledged live frames. */
-  acknowledged(): void;
+  acknowledged(status: LiveStatus): void;
+  /** The cloud holds more of a former epoch. */
+  formerFilled(): void;
   sent(frames: number, cursor: number): void;
   /** A block was sent. */
   blockSent(bytes: number): void;
@@ -171,11 +173,12 @@ export class BoatConnection {
       statusEveryMs,
       clock,
       events: {
-        acknowledged: ({ ackSeq, receivedThrough }) => {
+        acknowledged: (status) => {
+          const { ackSeq } = status;
           events.received();
           events.progressed({ cursor: ackSeq, durable: isPeer ? null : ackSeq });
-          this.#receivedThrough = receivedThrough;
-          events.acknowledged();
+          this.#receivedThrough = status.receivedThrough;
+          events.acknowledged(status);
         },
         sent: events.sent,
         missing: ({ start, end }) => void missing.add([{ start, end, reason: LOST_UNRECORDED }]),
@@ -286,6 +289,7 @@ export class BoatConnection {
       const lost = await backfill.run(holes, blocks);
       await backfill.end();
       if (former.applyBackfill(epoch, { holes: backfill.holes ?? [], lost })) isNew = true;
+      this.#options.events.formerFilled();
     }
     if (isNew) await this.#callHandshake(this.#opened().client);
   }

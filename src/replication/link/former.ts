@@ -1,8 +1,9 @@
 import { type Range, Ranges } from "../../base/mod.ts";
-import type { FormerRecording, WindowDigest } from "../../journal/mod.ts";
+import { epochWordOf, type FormerRecording, type WindowDigest } from "../../journal/mod.ts";
 import type { ArchivePort } from "./archive.ts";
 import { MissingNumbers } from "./missing.ts";
 import { newestDigest, unprovenSeqs } from "./proof.ts";
+import type { FormerProgress } from "./stored_progress.ts";
 import type { FormerEpoch, FormerHoles, LostRange } from "../wire/messages.ts";
 
 /** Maximum ranges of each kind per epoch: those of all epochs must fit into one message. */
@@ -33,11 +34,19 @@ interface Former extends FormerRecording {
   refused: string | undefined;
   /** True after the cloud has compared the newest frames that it holds of the epoch. */
   isCompared: boolean;
+  /** True after the cloud has accepted blocks of it: all that it holds are frames of this boat. */
+  isFilled: boolean;
 }
 
 /** The earlier epochs: what the journal has of them, and what the cloud requests. Kept across connections. */
 export class FormerEpochs {
+  readonly #lostOf: (epochWord: number) => readonly LostRange[];
   #all: readonly Former[] = [];
+
+  /** @param options.lostOf numbers of an epoch that were deleted before the cloud stored them; default none */
+  constructor({ lostOf = () => [] }: { lostOf?: (epochWord: number) => readonly LostRange[] } = {}) {
+    this.#lostOf = lostOf;
+  }
 
   /** Reads the epochs of the journal. */
   async refresh(archive: Pick<ArchivePort, "former">): Promise<void> {
@@ -49,9 +58,20 @@ export class FormerEpochs {
         holes: undefined,
         refused: undefined,
         isCompared: false,
+        isFilled: false,
       };
       return Object.assign(known.get(recording.epoch.toHex()) ?? { ...recording, ...fresh }, recording);
     });
+    for (const { epoch, missing } of this.#all) missing.add(this.#lostOf(epochWordOf(epoch)));
+  }
+
+  /** How much of each epoch the cloud holds. */
+  get progress(): FormerProgress[] {
+    return this.#all.map(({ epoch, holes, refused, isCompared, isFilled }) => ({
+      epochWord: epochWordOf(epoch),
+      holes: refused === undefined ? holes : undefined,
+      isHeld: refused === undefined && holes?.count === 0 && (isCompared || isFilled),
+    }));
   }
 
   /** The epochs for a handshake request. @param digests by epoch in hex */
@@ -121,6 +141,7 @@ export class FormerEpochs {
     const former = this.#all.find((each) => each.epoch.toHex() === epoch.toHex());
     if (!former) return false;
     former.holes = new Ranges(holes);
+    former.isFilled = true;
     return former.missing.add(lost);
   }
 

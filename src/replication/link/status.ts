@@ -26,6 +26,11 @@ export interface ReplicationStatus {
   next_try?: string;
   /** Every frame up to and including this sequence number is on the cloud's disk; null: not reported. */
   cloud_durable_seq: number | null;
+  /**
+   * Every frame up to and including this sequence number is in the cloud's store; without a store, on its disk. Kept over a
+   * restart; null: never reported. Absent on older boats.
+   */
+  cloud_stored_seq?: number | null;
   /** Frames that the boat can no longer send. */
   lost: readonly LostRange[];
   /** Earlier epochs that are incomplete on the cloud, newest first; absent on older boats. */

@@ -47,6 +47,8 @@ test(
       archiveFailures: 0,
       strange: [],
       isPaused: false,
+      kept: 0,
+      deletedUnstored: 0,
     });
     assert.match(bench.lines.join("\n"), /INFO .*journal file deleted file=\S+ reason=age/);
   },

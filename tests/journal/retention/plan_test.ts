@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { DiskSpace } from "../../../src/base/mod.ts";
 import { formatFileName } from "../../../src/journal/file/name.ts";
 import {
   planRetention,
@@ -27,9 +28,9 @@ function file(hoursAgo: number, init: Partial<RetentionFile> = {}): RetentionFil
 function plan(
   files: RetentionFile[],
   settings: Partial<RetentionSettings>,
-  { nowMs = NOW }: { nowMs?: number | undefined } = {},
+  { nowMs = NOW, disk }: { nowMs?: number | undefined; disk?: DiskSpace } = {},
 ): RetentionPlan {
-  return planRetention(files, { settings: { ...DEFAULTS, ...settings }, nowMs });
+  return planRetention(files, { settings: { ...DEFAULTS, ...settings }, nowMs, disk });
 }
 
 /** Ages in hours, of the files that a plan names. */
@@ -173,6 +174,84 @@ Deno.test("the open file alone never pauses recording: nothing could end that", 
     overflow: "pause-recording",
   });
   assert.equal(isPaused, false);
+});
+
+Deno.test("a file that is too old and not stored is kept, and goes when it is stored", () => {
+  const unstored = [
+    file(72),
+    file(50, { isStored: false }),
+    file(30, { isStored: false }),
+    file(2, { isStored: false }),
+  ];
+  const waiting = plan(unstored, { maxAgeMs: DAY });
+  assert.deepEqual([removed(waiting), ages(waiting.kept)], [[72], [50, 30]]);
+  const stored = plan(unstored.map((each) => ({ ...each, isStored: true })), { maxAgeMs: DAY });
+  assert.deepEqual([removed(stored), stored.kept], [[72, 50, 30], []]);
+});
+
+Deno.test("the size limit takes the oldest files, stored or not, and no more than it must", () => {
+  const files = [file(72, { isStored: false }), file(50), file(30, { isStored: false }), file(2, { isStored: false })];
+  const over = plan(files, { maxAgeMs: DAY, maxBytes: 350 });
+  assert.deepEqual(over.remove.map(({ file, why }) => [ages([file])[0], why]), [[72, "size"], [50, "age"]]);
+  assert.deepEqual(ages(over.kept), [30]);
+  assert.deepEqual(removed(plan(files, { maxBytes: 400 })), [], "nothing is too old");
+});
+
+Deno.test("what is too old and not stored is kept until the disk is 90 % full, and no longer", () => {
+  const files = [file(72, { isStored: false }), file(50, { isStored: false }), file(2, { isStored: false })];
+  const at = (freeBytes: number) => plan(files, { maxAgeMs: DAY }, { disk: { freeBytes, totalBytes: 2000 } });
+  assert.deepEqual([removed(at(200)), ages(at(200).kept)], [[], [72, 50]]);
+  assert.deepEqual(at(199).remove.map(({ file, why }) => [ages([file])[0], why]), [[72, "disk"]]);
+  assert.deepEqual(removed(at(100)), [72]);
+  assert.deepEqual(removed(at(99)), [72, 50]);
+  assert.deepEqual(removed(at(0)), [72, 50], "a file that is not too old stays on a full disk");
+  assert.deepEqual(removed(plan(files, {}, { disk: { freeBytes: 0, totalBytes: 2000 } })), [], "as without the rule");
+});
+
+Deno.test("what is not stored never pauses recording", () => {
+  const files = [file(72, { isStored: false, archive: "done" }), file(50, { isStored: false, archive: "done" })];
+  const settings = { maxBytes: 100, maxAgeMs: DAY, archive: "on-rotate", overflow: "pause-recording" } as const;
+  const { isPaused, ...rest } = plan(files, settings);
+  assert.deepEqual([removed({ ...rest, isPaused }), isPaused], [[72], false]);
+});
+
+Deno.test("keeping what is not stored only ever spares files that are too old, and never beyond a limit", () => {
+  const random = new Random(6);
+  let [spared, cut] = [0, 0];
+  for (let round = 0; round < 3000; round++) {
+    const files = Array.from({ length: random.int(12) }, (_, i) =>
+      file(random.int(200) + i / 100, {
+        bytes: random.int(300),
+        isOpen: random.chance(0.15),
+        isStored: random.chance(0.5),
+      }));
+    const settings: RetentionSettings = {
+      ...DEFAULTS,
+      maxBytes: random.chance(0.5) ? random.int(1500) : 0,
+      maxAgeMs: random.chance(0.8) ? random.int(200) * HOUR : 0,
+    };
+    const disk = random.chance(0.7) ? { freeBytes: random.int(400), totalBytes: 2000 } : undefined;
+    const kept = planRetention(random.shuffle(files), { settings, nowMs: NOW, disk });
+    const { remove: without } = planRetention(files.map((each) => ({ ...each, isStored: true })), {
+      settings,
+      nowMs: NOW,
+    });
+    const gone = new Set(kept.remove.map(({ file: { name } }) => name));
+    const goneWithout = new Set(without.map(({ file: { name } }) => name));
+    assert.deepEqual(gone.difference(goneWithout), new Set(), "nothing goes that would have stayed");
+    assert.deepEqual(goneWithout.difference(gone), new Set(kept.kept.map(({ name }) => name)), "the rest is kept");
+    assert.ok(kept.kept.every(({ isStored, isOpen }) => isStored === false && !isOpen));
+    const bytes = files.reduce((sum, each) => sum + each.bytes, 0) -
+      kept.remove.reduce((sum, { file }) => sum + file.bytes, 0);
+    if (kept.kept.length > 0) {
+      assert.ok(settings.maxBytes === 0 || bytes <= settings.maxBytes!);
+      const keptBytes = files.reduce((sum, each) => sum + each.bytes, 0) - bytes;
+      if (disk) assert.ok(disk.freeBytes + keptBytes >= 200, "a tenth of the disk is free again");
+    }
+    spared += kept.kept.length;
+    cut += kept.remove.filter(({ file }) => file.isStored === false).length;
+  }
+  assert.ok(spared > 1000 && cut > 1000, `${spared} spared, ${cut} cut`);
 });
 
 Deno.test("whatever lies there, no plan breaks a promise", () => {
