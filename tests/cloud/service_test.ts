@@ -57,20 +57,6 @@ test("a boat that comes for the first time is asked for all, and live begins wit
   assert.deepEqual([...cloud.instances].map(({ id }) => id), [BOAT, "boat-002"]);
 });
 
-test("a cloud without a store says nothing of it; with one it says what is stored, at once and then", async (cloud) => {
-  assert.equal((await cloud.greeted()).response.storedThrough, undefined);
-  cloud.boat.record.storedThrough = () => 0;
-  const { client, response } = await cloud.greeted();
-  assert.equal(response.storedThrough, 0);
-  cloud.boat.record.storedThrough = () => 7;
-  const live = client.live();
-  for await (const { storedThrough } of live) {
-    assert.equal(storedThrough, 7);
-    break;
-  }
-  live.end();
-});
-
 test("live frames are acknowledged when they are on disk, and are there after a restart", async (cloud, folder) => {
   const { client } = await cloud.greeted();
   const live = client.live();

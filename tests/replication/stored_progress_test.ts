@@ -70,7 +70,7 @@ Deno.test("a former epoch is stored when the cloud holds all of it, and not whil
 
 Deno.test("deleted frames are lost until the cloud has passed them", () => {
   const progress = progressOf();
-  progress.noteHandshake(NOW, answer({ storedThrough: 10 }));
+  progress.noteHandshake(NOW, answer({ storedThrough: 10, durableThrough: 10 }));
   progress.noteDeleted({ epochWord: NOW, ranges: [{ start: 11, end: 21 }, { start: 25, end: 30 }] });
   progress.noteDeleted({ epochWord: BEFORE, ranges: [{ start: 1, end: 3 }] });
   assert.deepEqual(progress.lostOf(NOW), [
@@ -86,31 +86,37 @@ Deno.test("deleted frames are lost until the cloud has passed them", () => {
   assert.equal(progress.lostFrames, 0);
 });
 
+Deno.test("frames that were deleted before they were stored are not lost while the cloud holds them", () => {
+  const progress = progressOf();
+  progress.noteHandshake(NOW, answer({ storedThrough: 10, durableThrough: 15 }));
+  progress.noteDeleted({ epochWord: NOW, ranges: [{ start: 11, end: 21 }] });
+  assert.deepEqual(progress.lostOf(NOW), [{ start: 16, end: 21, reason: LOST_UNSTORED }]);
+  assert.equal(progress.lostFrames, 10, "they are in danger");
+  progress.noteHandshake(NOW, answer({ storedThrough: 10, durableThrough: 12 }));
+  assert.deepEqual(progress.lostOf(NOW), [{ start: 13, end: 21, reason: LOST_UNSTORED }]);
+});
+
 Deno.test("a restart knows what was known, and a damaged file is as none", DISK, async () => {
   await inFolder(async (folder) => {
     const { log, lines } = keptLog();
     const file = new AtomicFile(folder, { name: "replication.json" });
     const open = () => StoredProgress.open({ file, clock: new FakeClock(), log });
     const first = await open();
-    first.noteHandshake(NOW, answer({ storedThrough: 10 }));
+    first.noteHandshake(NOW, answer({ storedThrough: 10, durableThrough: 14 }));
     first.noteFormer(NOW, [{ epochWord: BEFORE, holes: new Ranges(), isHeld: true }]);
     first.noteDeleted({ epochWord: NOW, ranges: [{ start: 11, end: 21 }] });
-    first.noteStatus(NOW, { ackSeq: 0, receivedThrough: 0, storedThrough: 12 });
+    first.noteStatus(NOW, { ackSeq: 15, receivedThrough: 15, storedThrough: 12 });
     await first.close();
     const second = await open();
     assert.deepEqual([second.reported(NOW), second.storedThrough(BEFORE)], [12, Infinity]);
-    assert.deepEqual(second.lostOf(NOW), [{ start: 13, end: 21, reason: LOST_UNSTORED }]);
+    assert.deepEqual(second.lostOf(NOW), [{ start: 16, end: 21, reason: LOST_UNSTORED }]);
+    assert.equal(second.lostFrames, 8);
     second.noteHandshake(NOW, answer({}));
     await second.close();
     assert.equal((await open()).isKept, false, "the cloud has no store");
 
-    const texts = [
-      "",
-      "{",
-      "[]",
-      `{"epochs":[{"word":1}]}`,
-      `{"epochs":[{"word":1,"through":2,"lost":[{"start":3}]}]}`,
-    ];
+    const range = `{"epochs":[{"word":1,"through":2,"acknowledged":3,"lost":[{"start":3}]}]}`;
+    const texts = ["", "{", "[]", `{"epochs":[{"word":1}]}`, range];
     for (const text of texts) {
       await file.write(text);
       const damaged = await open();

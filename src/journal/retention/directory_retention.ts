@@ -226,33 +226,34 @@ export class DirectoryRetention {
     const waiting = new Set(files.filter(({ isArchived }) => !isArchived).map(({ name }) => name));
     if (this.#failed.size > 0) this.#failed = this.#failed.intersection(waiting);
     const { isOpen, nowMs } = this.#context;
-    const { unstored, disk } = await this.#unstored(files);
+    // A file that is completed during this check is left to the next one, which knows whether it is stored.
+    const open = new Set(files.filter(({ name }) => isOpen(this.location.id, name)).map(({ name }) => name));
+    const { unstored, disk } = await this.#unstored(files.filter(({ name }) => !open.has(name)));
     const described = files.map(({ name, bytes, sidecarBytes, modifiedMs, isArchived }): RetentionFile => ({
       name,
       bytes,
       sidecarBytes,
       modifiedMs,
-      isOpen: isOpen(this.location.id, name),
+      isOpen: open.has(name),
       archive: isArchived ? "done" : this.#failed.has(name) ? "failed" : "new",
       isStored: !unstored.has(name),
     }));
     return planRetention(described, { settings: this.#settings, nowMs: nowMs(), disk });
   }
 
-  /** Names of complete files with frames that are not stored, and the space to keep them. */
+  /** Names of those complete files that have frames which are not stored, and the space to keep them. */
   async #unstored(
-    files: Listing["files"],
+    complete: Listing["files"],
   ): Promise<{ unstored: ReadonlySet<string>; disk?: DiskSpace | undefined }> {
-    const { unstored, diskSpace, isOpen } = this.#context;
-    const { id, directory } = this.location;
+    const { unstored, diskSpace } = this.#context;
+    const { directory } = this.location;
     if (!unstored?.isKept) return { unstored: NO_NAMES };
-    const complete = files.filter(({ name }) => !isOpen(id, name)).map(({ name }) => name);
     // Files are kept also where the space is unknown: the size limit still applies.
     const disk = await diskSpace?.(directory).catch((error: unknown) => {
       this.#warnOnce(`free space is unknown: ${errorText(error)}`);
       return undefined;
     });
-    return { unstored: await unstored.among(complete), disk };
+    return { unstored: await unstored.among(complete.map(({ name }) => name)), disk };
   }
 
   #note({ strange, isPaused, totalBytes, kept }: RetentionPlan, { files }: Listing): void {

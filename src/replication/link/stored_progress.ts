@@ -35,9 +35,13 @@ export interface FormerProgress {
 interface Progress {
   /** Infinity: the whole epoch. */
   through: number;
+  /** The cloud holds every frame up to and including this number, stored or not. */
+  acknowledged: number;
   /** Deleted above `through`. */
   lost: Ranges;
 }
+
+const nothing = (): Progress => ({ through: 0, acknowledged: 0, lost: new Ranges() });
 
 interface Saved {
   hasStore: boolean | undefined;
@@ -97,10 +101,15 @@ export class StoredProgress implements StoredFrames {
     return this.#epochs.get(epochWord)?.through;
   }
 
-  /** Numbers of an epoch that were deleted before they were stored. */
+  /**
+   * Numbers of an epoch that were deleted before they were stored, and that the cloud does not hold either. If the cloud
+   * loses others that it held, they are holes, and the backfill finds that the boat does not have them.
+   */
   lostOf(epochWord: number): LostRange[] {
-    const { lost = [] } = this.#epochs.get(epochWord) ?? {};
-    return Array.from(lost, (range) => ({ ...range, reason: LOST_UNSTORED }));
+    const { lost, acknowledged } = this.#epochs.get(epochWord) ?? nothing();
+    const unheld = new Ranges(lost);
+    unheld.remove(0, acknowledged + 1);
+    return Array.from(unheld, (range) => ({ ...range, reason: LOST_UNSTORED }));
   }
 
   /** Accepts the answer to a handshake about the current epoch. @param options.isPeer other software, without durable numbers */
@@ -108,24 +117,33 @@ export class StoredProgress implements StoredFrames {
     epochWord: number,
     { response: { storedThrough, durableThrough, cursor }, isPeer }: { response: HandshakeResponse; isPeer: boolean },
   ): void {
-    const through = storedThrough ?? (isPeer ? cursor : durableThrough);
-    this.#note(epochWord, { through, hasStore: storedThrough !== undefined });
+    const acknowledged = isPeer ? cursor : durableThrough;
+    this.#note(epochWord, { acknowledged, storedThrough, hasStore: storedThrough !== undefined });
   }
 
   /** Accepts a status about the current epoch. */
   noteStatus(epochWord: number, { storedThrough, ackSeq }: LiveStatus): void {
-    if (storedThrough !== undefined) this.#note(epochWord, { through: storedThrough, hasStore: true });
-    // A cloud with a store that does not report it now has not stored more.
-    else if (this.#hasStore === false) this.#note(epochWord, { through: ackSeq, hasStore: false });
+    // A cloud with a store that does not report it now has one still.
+    const hasStore = storedThrough !== undefined || this.#hasStore !== false;
+    this.#note(epochWord, { acknowledged: ackSeq, storedThrough, hasStore });
   }
 
   /** Accepts the newest report, also a lower one: a cloud may lose frames. */
-  #note(epochWord: number, { through, hasStore }: { through: number; hasStore: boolean }): void {
+  #note(
+    epochWord: number,
+    { acknowledged, storedThrough, hasStore }: {
+      acknowledged: number;
+      storedThrough: number | undefined;
+      hasStore: boolean;
+    },
+  ): void {
     const before = this.#epochs.get(epochWord);
-    const isNew = before === undefined || through < before.through || hasStore !== this.#hasStore;
+    const { through: beforeThrough, lost } = before ?? nothing();
+    const through = storedThrough ?? (hasStore ? beforeThrough : acknowledged);
+    const isUrgent = before === undefined || through < beforeThrough || hasStore !== this.#hasStore;
     this.#hasStore = hasStore;
-    this.#set(epochWord, { through, lost: before?.lost ?? new Ranges() });
-    this.#save({ isUrgent: isNew });
+    this.#set(epochWord, { through, acknowledged, lost });
+    this.#save({ isUrgent });
   }
 
   /** Accepts the former epochs of which the boat has frames. @param current the epoch that is not among them */
@@ -134,19 +152,19 @@ export class StoredProgress implements StoredFrames {
     const before = JSON.stringify(this.#content());
     for (const word of [...this.#epochs.keys()]) if (!words.has(word)) this.#epochs.delete(word);
     for (const { epochWord, holes, isHeld } of formers) {
-      const { through = 0, lost = new Ranges() } = this.#epochs.get(epochWord) ?? {};
+      const { through, ...rest } = this.#epochs.get(epochWord) ?? nothing();
       const [hole] = holes ?? [];
       const known = through === Infinity ? 0 : Math.min(through, hole ? hole.start - 1 : Infinity);
-      this.#set(epochWord, { through: isHeld ? Infinity : known, lost });
+      this.#set(epochWord, { ...rest, through: isHeld ? Infinity : known });
     }
     if (before !== JSON.stringify(this.#content())) this.#save({ isUrgent: true });
   }
 
   /** See {@linkcode StoredFrames}. */
   noteDeleted({ epochWord, ranges }: EpochRanges): void {
-    const { through = 0, lost = new Ranges() } = this.#epochs.get(epochWord) ?? {};
-    for (const { start, end } of ranges) lost.add(start, end);
-    this.#set(epochWord, { through, lost });
+    const progress = this.#epochs.get(epochWord) ?? nothing();
+    for (const { start, end } of ranges) progress.lost.add(start, end);
+    this.#set(epochWord, progress);
     this.#save({ isUrgent: true });
   }
 
@@ -156,10 +174,11 @@ export class StoredProgress implements StoredFrames {
     await this.#file?.close();
   }
 
-  #set(epochWord: number, { through, lost }: Progress): void {
+  #set(epochWord: number, progress: Progress): void {
+    const { through, lost } = progress;
     if (through > 0) lost.remove(0, Math.min(through, Number.MAX_SAFE_INTEGER - 1) + 1);
     this.#epochs.delete(epochWord);
-    this.#epochs.set(epochWord, { through, lost });
+    this.#epochs.set(epochWord, progress);
     const [oldest] = this.#epochs.keys();
     if (this.#epochs.size > MAX_EPOCHS && oldest !== undefined) this.#epochs.delete(oldest);
   }
@@ -174,8 +193,8 @@ export class StoredProgress implements StoredFrames {
   #content(): unknown {
     return {
       has_store: this.#hasStore,
-      epochs: Array.from(this.#epochs, ([word, { through, lost }]) => ({
-        word,
+      epochs: Array.from(this.#epochs, ([word, { through, acknowledged, lost }]) => ({
+        ...{ word, acknowledged },
         ...(through === Infinity ? { complete: true } : { through }),
         lost: [...lost].slice(0, MAX_SAVED_RANGES),
       })),
@@ -190,8 +209,12 @@ function parseSaved(text: string): Saved {
   return {
     hasStore: typeof hasStore === "boolean" ? hasStore : undefined,
     epochs: epochs.slice(-MAX_EPOCHS).map((each: unknown) => {
-      const { word, through, complete, lost } = recordOf(each);
-      return [numberOf(word), { through: complete === true ? Infinity : numberOf(through), lost: rangesOf(lost) }];
+      const { word, through, complete, acknowledged, lost } = recordOf(each);
+      return [numberOf(word), {
+        through: complete === true ? Infinity : numberOf(through),
+        acknowledged: numberOf(acknowledged),
+        lost: rangesOf(lost),
+      }];
     }),
   };
 }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../../src/base/mod.ts";
-import { epochWordOf, JournalIndex } from "../../../src/journal/mod.ts";
+import { epochWordOf, JournalIndex, JournalRetention } from "../../../src/journal/mod.ts";
 import { type EpochRanges, UnstoredFiles } from "../../../src/journal/retention/unstored_files.ts";
+import { FakeClock } from "../../support/fake_clock.ts";
 import { inFolder } from "../../support/folder.ts";
 import { appendRange, EPOCH, journalFiles, makeWriter, readJournal } from "../../support/journal_run.ts";
 import { needs } from "../../support/needs.ts";
@@ -97,3 +98,33 @@ Deno.test(
     });
   },
 );
+
+Deno.test("a file that is completed during a check is not taken for stored", DISK, async () => {
+  await inFolder(async (directory) => {
+    await record(directory, { ranges: [[1, 300]] });
+    const all = journalFiles(directory);
+    let open = all.at(-1);
+    const clock = new FakeClock();
+    clock.advance(3_600_000);
+    const retention = new JournalRetention({
+      directory,
+      instanceId: "boat",
+      settings: { maxAgeMs: 1, softPercent: 80, overflow: "delete-unarchived", archive: "off" },
+      unstored: await unstoredFiles(directory, new Map([[WORD, 1]])),
+      isOpen: (name) => name === open,
+      // In the middle of the check.
+      diskSpace: () => {
+        open = undefined;
+        return Promise.resolve({ freeBytes: 1000, totalBytes: 1000 });
+      },
+      clock,
+      log: silentLogger,
+    });
+    await retention.check();
+    assert.equal(open, undefined);
+    assert.deepEqual(journalFiles(directory), all);
+    assert.equal(retention.status.kept, all.length - 1);
+    await retention.check();
+    assert.deepEqual([journalFiles(directory), retention.status.kept], [all, all.length]);
+  });
+});
