@@ -46,7 +46,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   recordings: ["base", "frame", "pgn", "filter", "can", "broker", "journal", "stream"],
   pki: ["base"],
   replication: ["base", "frame", "journal", "stream", "pki"],
-  cloud: ["base", "frame", "broker", "journal", "stream", "feed", "pki", "replication"],
+  cloud: ["base", "frame", "object_store", "broker", "journal", "stream", "feed", "pki", "replication"],
   http: [...UP_TO_CLOUD, "signalk"],
   listen: ["base", "pki", "stream", "replication", "http"],
   integrations: ["base", "frame", "pgn", "quantities", "can", "broker", "filter", "stream", "transmit"],

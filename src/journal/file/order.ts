@@ -25,17 +25,20 @@ export interface FileEntry {
   bounds: Pick<BlockTable, "minTimeUs" | "minSeq" | "isAscending"> | undefined;
   /** True if the writer of this process writes the file: its last block is not torn. */
   isWritten: boolean;
+  /** Number of its last frame, if it has all from the first on: a file outside the directory. Undefined: unknown. */
+  readonly lastSeq: number | undefined;
   isDeleted: boolean;
 }
 
 /** Initial data of a file. */
 export interface KnownFile extends Pick<FileEntry, "header" | "bytes" | "isWritten"> {
   first: { timeUs: number; seq: number };
+  lastSeq?: number | undefined;
 }
 
 /** The entry of a file. */
-export function newEntry(path: string, { first, ...known }: KnownFile): FileEntry {
-  const rest = { table: undefined, bounds: undefined, isDeleted: false };
+export function newEntry(path: string, { first, lastSeq, ...known }: KnownFile): FileEntry {
+  const rest = { lastSeq, table: undefined, bounds: undefined, isDeleted: false };
   return { path, name: basename(path), ...known, firstTimeUs: first.timeUs, firstSeq: first.seq, ...rest };
 }
 
@@ -93,7 +96,9 @@ export function writtenOrder(files: Iterable<FileEntry>): FileEntry[][] {
   const runs = new Map<string, FileEntry[]>();
   for (const file of files) {
     const word = file.header.epochWord;
-    const key = file.name.startsWith(UNORDERED_PREFIX) ? file.name : `${word}`;
+    const key = file.name.startsWith(UNORDERED_PREFIX)
+      ? file.name
+      : `${word}${file.lastSeq === undefined ? "" : " exact"}`;
     const run = runs.get(key);
     if (run) run.push(file);
     else runs.set(key, [file]);
@@ -101,8 +106,25 @@ export function writtenOrder(files: Iterable<FileEntry>): FileEntry[][] {
   for (const run of runs.values()) {
     const hasEpoch = run[0]?.header.epochWord !== 0;
     run.sort((a, b) => hasEpoch ? compareNumbers(a.firstSeq, b.firstSeq) : a.name < b.name ? -1 : 1);
+    dropContained(run);
   }
   return [...runs.values()];
+}
+
+/** Leaves out exact files whose numbers another one has as well. */
+function dropContained(run: FileEntry[]): void {
+  if (run[0]?.lastSeq === undefined) return;
+  run.sort((a, b) => compareNumbers(a.firstSeq, b.firstSeq) || compareNumbers(lastOf(b), lastOf(a)));
+  let last = 0;
+  for (const file of run.splice(0)) {
+    if (lastOf(file) <= last) continue;
+    last = lastOf(file);
+    run.push(file);
+  }
+}
+
+function lastOf({ lastSeq = Infinity }: FileEntry): number {
+  return lastSeq;
 }
 
 /** The runs of each epoch, in the order of the epochs' start times. */
@@ -135,10 +157,10 @@ export function* spansOf(run: readonly FileEntry[]): Generator<FileSpan> {
       lowSeq: bounds?.minSeq ?? (isUnordered ? -Infinity : file.firstSeq),
       end: {
         timeUs: bounds?.isAscending ?? true ? endsByUs(run, i) : Infinity,
-        seq: next !== undefined && second !== undefined && next.firstSeq > file.firstSeq &&
+        seq: file.lastSeq ?? (next !== undefined && second !== undefined && next.firstSeq > file.firstSeq &&
             second.firstSeq > next.firstSeq
           ? second.firstSeq - 1
-          : Infinity,
+          : Infinity),
       },
     };
   }
@@ -150,7 +172,10 @@ export function* spansOf(run: readonly FileEntry[]): Generator<FileSpan> {
  */
 function endsByUs(run: readonly FileEntry[], i: number): number {
   let [beforeUs, sinceUs, steps] = [run[i]?.firstTimeUs ?? NaN, run[i]?.firstTimeUs ?? NaN, 0];
-  for (const [index, { firstTimeUs }] of run.slice(i + 1, i + 1 + LATER_FILES).entries()) {
+  const lastSeq = run[i]?.lastSeq ?? -Infinity;
+  for (const [index, { firstTimeUs, firstSeq }] of run.slice(i + 1, i + 1 + LATER_FILES).entries()) {
+    // A file that overlaps with this one may begin at any time of it.
+    if (firstSeq <= lastSeq) continue;
     if (!(firstTimeUs >= beforeUs)) return Infinity;
     beforeUs = firstTimeUs;
     if (firstTimeUs - sinceUs >= CLOCK_RAN_US) [sinceUs, steps] = [firstTimeUs, steps + 1];

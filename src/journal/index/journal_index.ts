@@ -5,8 +5,9 @@ import { MIN_FRAME_BYTES } from "../block/layout.ts";
 import { BlockReader, readUnwritten } from "../block/reader.ts";
 import { type BlockLocation, type BlockRange, isWanted } from "./block_table.ts";
 import { BlockTables } from "./block_tables.ts";
-import { BlockError } from "../errors.ts";
-import { readHeadOf, SeenBlocks } from "./file_index.ts";
+import type { BlockError } from "../errors.ts";
+import { readEntry } from "./entry.ts";
+import { SeenBlocks } from "./file_index.ts";
 import { epochWordOf, FILE_HEADER_BYTES } from "../file/layout.ts";
 import { JOURNAL_EXTENSION } from "../file/name.ts";
 import { openLocal, type OpenSource } from "../file/source.ts";
@@ -37,6 +38,8 @@ import type { WrittenBlock } from "../writer/journal_writer.ts";
 
 export type * from "./journal_index_types.ts";
 
+/** Files that are opened concurrently where that takes long. */
+const FILES_AT_ONCE = 32;
 /** Locations processed before yielding to other tasks. */
 const LOCATIONS_PER_TURN = 2048;
 
@@ -82,12 +85,23 @@ export class JournalIndex {
     for await (const { name, isFile } of Deno.readDir(this.#directory)) {
       if (isFile && name.endsWith(JOURNAL_EXTENSION)) names.add(name);
     }
-    for (const file of [...this.#files.values()]) if (!names.has(file.name)) this.noteRemoved(file.path);
+    for (const { name, path, lastSeq } of [...this.#files.values()]) {
+      if (lastSeq === undefined && !names.has(name)) this.noteRemoved(path);
+    }
     for (const name of [...names].sort()) {
       const path = `${this.#directory}/${name}`;
       if (this.#files.has(name)) this.#faults.noteRead(path);
       else await this.#addFile(path);
     }
+  }
+
+  /** Adds files outside the directory, which `open` can open, each with all frames up to its last number. */
+  async add(files: readonly { path: string; lastSeq: number }[]): Promise<void> {
+    const waiting = files.filter(({ path }) => !this.#files.has(basename(path)));
+    const work = async () => {
+      for (let file = waiting.pop(); file; file = waiting.pop()) await this.#addFile(file.path, file.lastSeq);
+    };
+    await Promise.all(Array.from({ length: FILES_AT_ONCE }, work));
   }
 
   /** Files in the order of the time of their first block. */
@@ -346,27 +360,10 @@ export class JournalIndex {
     }
   }
 
-  async #addFile(path: string): Promise<void> {
-    this.#faults.noteRead(path);
-    try {
-      const head = await readHeadOf(path, this.#open);
-      if (head?.first) return void this.#add(path, { ...head, first: head.first, isWritten: false });
-      // The length of the first block is damaged: the index at the end of the file may list others.
-      if (head) {
-        // Not added yet: its first block is unknown.
-        const file = newEntry(path, { ...head, first: { timeUs: NaN, seq: NaN }, isWritten: false });
-        const table = await this.#tables.of(file);
-        this.#tables.forget(file);
-        // A read error: the content is unknown.
-        if (this.#faults.unread.has(path)) return;
-        const { value: first } = table.select({}, { timeUs: Infinity, seq: Infinity }).next();
-        if (first) return void this.#add(path, { ...head, first, isWritten: false });
-      }
-      this.#faults.noteSkipped(path, new BlockError("size", "it has no complete block"));
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound && await this.#isUnmounted()) this.#faults.noteUnread(path, error);
-      else this.#faults.noteSkipped(path, error);
-    }
+  async #addFile(path: string, lastSeq?: number): Promise<void> {
+    const [open, isUnmounted, tables, faults] = [this.#open, this.#isUnmounted, this.#tables, this.#faults];
+    const known = await readEntry(path, { open, isUnmounted, tables, faults });
+    if (known) this.#add(path, { ...known, lastSeq });
   }
 
   #add(path: string, known: KnownFile): FileEntry {

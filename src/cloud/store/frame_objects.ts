@@ -1,0 +1,112 @@
+import {
+  BlockError,
+  BlockReader,
+  compress,
+  encodeBlockHeader,
+  encodeFileHeader,
+  encodeIndex,
+  epochWordOf,
+  FILE_HEADER_BYTES,
+  openBlockFile,
+} from "../../journal/mod.ts";
+import { turn } from "../../base/mod.ts";
+
+/** An object is ended beyond this size, bytes. */
+export const OBJECT_BYTES = 32 * 1024 * 1024;
+const HASH_DIGITS = 16;
+
+/** The content of an object: a journal file with consecutive frames. */
+export interface FrameBody {
+  first: number;
+  last: number;
+  bytes: Uint8Array<ArrayBuffer>;
+  hash: string;
+}
+
+/** A block as an object has it. */
+interface PackedBlock {
+  first: number;
+  last: number;
+  parts: readonly Uint8Array<ArrayBuffer>[];
+  bytes: number;
+}
+
+/**
+ * The frames of a journal file as bodies of objects: one for each run of consecutive numbers, so that the key of an object
+ * says exactly which frames it has. Blocks are checked before; damaged ones and those of another epoch are left out.
+ *
+ * @param options.epoch 16 bytes
+ * @throws {Deno.errors.NotFound} the file does not exist
+ */
+export async function* frameBodies(
+  path: string,
+  { epoch, objectBytes = OBJECT_BYTES }: { epoch: Uint8Array<ArrayBuffer>; objectBytes?: number },
+): AsyncGenerator<FrameBody> {
+  using reader = new BlockReader();
+  const { blocks, index: { header: { blockBytes } } } = await openBlockFile(path);
+  let run: PackedBlock[] = [];
+  let bytes = 0;
+  // Backfilled blocks are not in order.
+  for (const location of blocks.toSorted((a, b) => a.seq - b.seq)) {
+    const block = await packedBlock(reader, { path, location, epoch });
+    // Packing and checking a block takes a millisecond.
+    await turn();
+    if (!block || block.last <= (run.at(-1)?.last ?? 0)) continue;
+    const isNext = block.first === (run.at(-1)?.last ?? NaN) + 1;
+    if (run.length > 0 && (!isNext || bytes + block.bytes > objectBytes)) {
+      yield await bodyOf(run, { blockBytes, epoch });
+      run = [];
+      bytes = 0;
+    }
+    run.push(block);
+    bytes += block.bytes;
+  }
+  if (run.length > 0) yield await bodyOf(run, { blockBytes, epoch });
+}
+
+async function packedBlock(
+  reader: BlockReader,
+  { path, location, epoch }: {
+    path: string;
+    location: Parameters<BlockReader["readStored"]>[1];
+    epoch: Uint8Array;
+  },
+): Promise<PackedBlock | undefined> {
+  try {
+    const { block, bytes, packed } = await reader.readStored(path, location);
+    const { baseSeq, baseTimeUs, frameCount, metadata } = block;
+    if (baseSeq === undefined || frameCount === 0) return undefined;
+    if (metadata.epoch && metadata.epoch.toHex() !== epoch.toHex()) return undefined;
+    const data = packed?.slice() ?? compress(new Uint8Array(bytes), "zstd");
+    const header = { baseTimeUs, baseSeq, dictionaryBytes: 0, dataBytes: data.length };
+    const parts = [encodeBlockHeader(header, { version: 2, compression: "zstd" }), data];
+    const size = parts.reduce((sum, { length }) => sum + length, 0);
+    return { first: baseSeq, last: baseSeq + frameCount - 1, parts, bytes: size };
+  } catch (error) {
+    if (error instanceof BlockError) return undefined;
+    throw error;
+  }
+}
+
+async function bodyOf(
+  blocks: readonly PackedBlock[],
+  { blockBytes, epoch }: { blockBytes: number; epoch: Uint8Array<ArrayBuffer> },
+): Promise<FrameBody> {
+  const header = encodeFileHeader({ version: 2, blockBytes, compression: "zstd", epochWord: epochWordOf(epoch) });
+  const offsets: number[] = [];
+  let end = FILE_HEADER_BYTES;
+  for (const block of blocks) {
+    offsets.push(end);
+    end += block.bytes;
+  }
+  const index = encodeIndex(offsets);
+  const bytes = new Uint8Array(end + index.length);
+  let at = 0;
+  for (const part of [header, ...blocks.flatMap(({ parts }) => parts), index]) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  const [first = 0, last = 0] = [blocks[0]?.first, blocks.at(-1)?.last];
+  return { first, last, bytes, hash: digest.toHex().slice(0, HASH_DIGITS) };
+}

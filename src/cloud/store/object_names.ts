@@ -1,0 +1,44 @@
+import { EPOCH_BYTES } from "../../replication/mod.ts";
+import { JOURNAL_EXTENSION } from "../../journal/mod.ts";
+
+/** An object in the store: a journal file with consecutive frames of one epoch of a boat. */
+export interface FrameObject {
+  /** The boat. */
+  id: string;
+  /** Hex of 16 bytes. */
+  epoch: string;
+  /** Numbers of its first and last frame; it has all in between. */
+  first: number;
+  last: number;
+  /** First 16 hex digits of the SHA-256 of its bytes: objects with other content have other keys. */
+  hash: string;
+}
+
+const FOLDER = "instances";
+/** Digits of a number: keys are ordered by number. */
+const SEQ_DIGITS = String(Number.MAX_SAFE_INTEGER).length;
+const NAME = new RegExp(`^(\\d{${SEQ_DIGITS}})-(\\d{${SEQ_DIGITS}})-([0-9a-f]{16})\\${JOURNAL_EXTENSION}$`);
+const EPOCH = new RegExp(`^[0-9a-f]{${2 * EPOCH_BYTES}}$`);
+
+/** Beginning of the keys of a boat's objects; of one epoch, if it is given. */
+export function framesPrefix(id: string, epoch?: string): string {
+  return epoch === undefined ? `${FOLDER}/${id}/` : `${FOLDER}/${id}/${epoch}/`;
+}
+
+/** Key of an object. */
+export function frameKey({ id, epoch, first, last, hash }: FrameObject): string {
+  const [from, to] = [first, last].map((seq) => String(seq).padStart(SEQ_DIGITS, "0"));
+  return `${framesPrefix(id, epoch)}${from}-${to}-${hash}${JOURNAL_EXTENSION}`;
+}
+
+/** Reads a key; undefined if it is not that of frames. */
+export function parseFrameKey(key: string): FrameObject | undefined {
+  const [folder, id, epoch, name = "", ...rest] = key.split("/");
+  if (folder !== FOLDER || id === undefined || epoch === undefined || !EPOCH.test(epoch) || rest.length > 0) {
+    return undefined;
+  }
+  const [, from, to, hash = ""] = NAME.exec(name) ?? [];
+  const [first, last] = [Number(from), Number(to)];
+  if (!Number.isSafeInteger(first) || !Number.isSafeInteger(last) || first < 1 || last < first) return undefined;
+  return { id, epoch, first, last, hash };
+}
