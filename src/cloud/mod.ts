@@ -22,6 +22,8 @@ export * from "./replica/replica.ts";
 export * from "./replica/snapshot.ts";
 export * from "./service/identify.ts";
 export * from "./service/service.ts";
+export * from "./store/frame_store.ts";
+export * from "./store/object_cache.ts";
 export * from "./state/diagnostic_events.ts";
 export { type FormerState, type FormerSummary, MAX_KEPT_FORMER } from "./state/former_epochs.ts";
 export * from "./state/received.ts";

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type Clock, silentLogger, systemClock } from "../../src/base/mod.ts";
 import {
   CloudService,
+  type FrameStore,
   type Instance,
   INSTANCE_DEFAULTS,
   Instances,
@@ -84,6 +85,7 @@ export interface CloudInit {
   settings?: Partial<InstanceSettings>;
   clock?: Clock;
   openReplica?: OpenReplica;
+  frameStore?: FrameStore;
 }
 
 /** A cloud with its calls on a port of its own, over a directory. */
@@ -106,10 +108,13 @@ export class CloudFixture implements AsyncDisposable {
     this.settings = parts.settings;
   }
 
-  static async start(dataDirectory: string, { settings: changed, clock = systemClock, openReplica }: CloudInit = {}) {
+  static async start(
+    dataDirectory: string,
+    { settings: changed, clock = systemClock, openReplica, frameStore }: CloudInit = {},
+  ): Promise<CloudFixture> {
     const settings = { ...SETTINGS, ...changed };
     const common = { settings: () => settings, clock, log: silentLogger };
-    const instances = await Instances.open({ ...common, dataDirectory, ...(openReplica && { openReplica }) });
+    const instances = await Instances.open({ ...common, dataDirectory, openReplica, frameStore });
     const service = new CloudService({ ...common, instances });
     const server = await ServerFixture.start({
       handshake: (...args) => service.handshake(...args),

@@ -80,6 +80,13 @@ export class BackfillFiles {
     return findConflict(block, { index: this.#options.index, epoch });
   }
 
+  /** Ends all files; further blocks go into new ones. */
+  rotate(): Promise<void> {
+    return this.#inTurn(async () => {
+      for (const kind of [...this.#files.keys()]) await this.#endFile(kind);
+    });
+  }
+
   /** Ends all files; further blocks are refused. Opening the boat's journal repairs a file that fails to end. */
   end(): Promise<void> {
     return this.#inTurn(async () => {

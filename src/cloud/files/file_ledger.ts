@@ -31,6 +31,8 @@ export class FileLedger {
   #epoch: string | undefined;
   #pruned = new Ranges();
   #files = new Map<string, KnownFile>();
+  /** Numbers that are in the object store, whatever files there are. */
+  #stored = new Ranges();
   #isComplete = false;
 
   private constructor(file: DurableFile, { id, log }: { id: string; log: Logger }) {
@@ -65,6 +67,7 @@ export class FileLedger {
     if (epoch === this.#epoch) return;
     this.#epoch = epoch;
     this.#pruned = new Ranges();
+    this.#stored = new Ranges();
     this.#files = new Map();
     this.#isComplete = isNew;
   }
@@ -118,9 +121,14 @@ export class FileLedger {
     return ranges.subtract(this.held());
   }
 
-  /** Numbers that are in files or were intentionally deleted. */
+  /** Sets the numbers that are in the object store: they do not disappear with their files. */
+  setStored(stored: Ranges): void {
+    this.#stored = new Ranges(stored);
+  }
+
+  /** Numbers that are in files or in the object store, or were intentionally deleted. */
   held(): Ranges {
-    const held = new Ranges(this.#pruned);
+    const held = this.#pruned.union(this.#stored);
     for (const { ranges } of this.#files.values()) held.addAll(ranges);
     return held;
   }

@@ -4,6 +4,7 @@ import { type Range, Ranges, RangesFullError } from "../../replication/mod.ts";
 import type { FileLedger } from "./file_ledger.ts";
 import type { InstanceJournal } from "../instance/journal.ts";
 import type { InstanceRecord } from "../instance/record.ts";
+import { isFrameKey } from "../store/object_names.ts";
 
 /** Readable content of a file. */
 export interface ReadFile {
@@ -83,11 +84,11 @@ export class StoredFiles {
     }
   }
 
-  /** Files to check, oldest first. */
+  /** Files to check, oldest first; objects of the store are not among them. */
   list(): FileToCheck[] {
     const { journal, ledger, record: { epoch } } = this.#options;
     const word = epoch === undefined ? undefined : epochWordOf(Uint8Array.fromHex(epoch));
-    return journal.index.files.map(({ path, epochWord }) => {
+    return journal.index.files.filter(({ path }) => !isFrameKey(path)).map(({ path, epochWord }) => {
       const name = path.slice(path.lastIndexOf("/") + 1);
       const isCurrent = epochWord === word;
       // A copy: a reader may miss blocks that are added while it reads.

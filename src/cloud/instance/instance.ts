@@ -1,6 +1,5 @@
 import { errorText, JsonFile } from "../../base/mod.ts";
 import { type Message, newStoredFrame } from "../../frame/mod.ts";
-import { JournalIndex } from "../../journal/mod.ts";
 import { type HandshakeRequest, type HandshakeResponse, type LiveFrame, RpcError } from "../../replication/mod.ts";
 import type { BackfillFiles } from "../files/backfill_files.ts";
 import { DiagnosticEvents, type Note } from "../state/diagnostic_events.ts";
@@ -22,7 +21,8 @@ import { InstanceStores, type InstanceStoresOptions } from "./stores.ts";
 import { LiveRateMeter } from "../service/live_rate.ts";
 import type { Received } from "../state/received.ts";
 import type { Replica } from "../replica/replica.ts";
-import { encodeState, type InstanceState, loadState, stateFile } from "../state/state_file.ts";
+import { encodeState, type InstanceState, stateFile } from "../state/state_file.ts";
+import { loadBoatState } from "../store/restore.ts";
 import type { StoredFiles } from "../files/stored_files.ts";
 
 /** While a boat sends messages, its state is saved at this interval. */
@@ -99,9 +99,7 @@ export class Instance {
 
   /** Reads the saved state of the boat. */
   static async load(options: InstanceStoresOptions): Promise<Instance> {
-    const { id, directory, log } = options;
-    const journal = () => JournalIndex.open(directory, { log });
-    return new Instance(options, await loadState(stateFile(directory), { id, journal, log }));
+    return new Instance(options, await loadBoatState(options));
   }
 
   /** True while the boat streams live frames. */
@@ -144,11 +142,15 @@ export class Instance {
     return { id, ...this.record.summary({ connected }), recording };
   }
 
+  /** Stores the frames of its files, if they are open. Must not run twice at a time. @throws {StoreError} try again later */
+  ship(signal?: AbortSignal): Promise<void> {
+    return this.#inTurn(() => this.#stores.rotate()).then(() => this.#stores.ship(signal));
+  }
+
   /** Resolves when its record is complete: after a crash its files are read first. */
   async recovered(): Promise<void> {
-    if (!this.#mayHaveMore || this.#isStopped) return;
     // The log has the error; then the saved record is the best there is.
-    await this.#inTurn(() => this.#open()).catch(() => {});
+    if (this.#mayHaveMore && !this.#isStopped) await this.#inTurn(() => this.#open()).catch(() => {});
   }
 
   /** Opens its files and runs `work` on them. @throws {RpcError} `UNAVAILABLE`: they cannot be used */
@@ -174,8 +176,7 @@ export class Instance {
    * Accepts the boat's declarations, and answers with the frames that the cloud requests. Open streams continue.
    *
    * @param connection may open streams after this
-   * @throws {RpcError} `FAILED_PRECONDITION`: two machines may share the boat's identity; `UNAVAILABLE`: nothing can be
-   * recorded
+   * @throws {RpcError} `FAILED_PRECONDITION`: two machines may be this boat; `UNAVAILABLE`: nothing can be recorded
    */
   handshake(request: HandshakeRequest, connection = ""): Promise<HandshakeResponse> {
     return this.#inTurn(async () => {

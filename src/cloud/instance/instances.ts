@@ -12,6 +12,8 @@ import { RpcError } from "../../replication/mod.ts";
 import { Instance } from "./instance.ts";
 import type { InstanceSettings } from "./settings.ts";
 import type { OpenReplica } from "../replica/replica.ts";
+import type { FrameStore } from "../store/frame_store.ts";
+import { storedBoats } from "../store/restore.ts";
 
 /** Options of {@linkcode Instances}. */
 export interface InstancesOptions {
@@ -21,6 +23,8 @@ export interface InstancesOptions {
   settings: () => InstanceSettings;
   /** Left out: boats have no replicas. */
   openReplica?: OpenReplica | undefined;
+  /** Where the frames of all boats go; left out: they stay in the data directory. */
+  frameStore?: FrameStore | undefined;
   /** Called when a file of a boat is complete and may be archived. */
   onFileEnded?: ((id: string) => void) | undefined;
   clock: Clock;
@@ -68,6 +72,7 @@ export class Instances implements Iterable<Instance> {
         for (let id = ids.pop(); id !== undefined; id = ids.pop()) await instances.#load(id);
       };
       await Promise.all(Array.from({ length: READ_AT_ONCE }, read));
+      if (options.frameStore) await instances.#restore(options.frameStore);
       return instances;
     } catch (error) {
       lock.close();
@@ -159,6 +164,15 @@ export class Instances implements Iterable<Instance> {
       log.error("boat directory not created", { id, error: errorText(error) });
       throw new RpcError("UNAVAILABLE", `the boat's directory cannot be created: ${errorText(error)}`);
     }
+  }
+
+  /** Loads the boats that only the store has. */
+  async #restore({ store }: FrameStore): Promise<void> {
+    const ids = [...await storedBoats(store)].filter((id) => !this.#byId.has(id) && isInstanceId(id));
+    const restore = async () => {
+      for (let id = ids.pop(); id !== undefined; id = ids.pop()) await this.#make(id);
+    };
+    await Promise.all(Array.from({ length: READ_AT_ONCE }, restore));
   }
 
   async #load(id: string): Promise<Instance> {

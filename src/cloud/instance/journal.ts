@@ -6,6 +6,7 @@ import {
   type JournalState,
   JournalWriter,
   type JournalWriterOptions,
+  type OpenSource,
   parseFileName,
   recover,
   type Recovered,
@@ -41,6 +42,8 @@ export interface InstanceJournalOptions extends Pick<JournalWriterOptions, "devi
   onEnded?: (() => void) | undefined;
   /** Called for each block that is synced to disk. */
   onWritten?: ((block: WrittenBlock) => void) | undefined;
+  /** Opens files for reading; default: on the local disk. */
+  openSource?: OpenSource | undefined;
 }
 
 /**
@@ -84,12 +87,13 @@ export class InstanceJournal {
    * @throws {Error} the directory cannot be read or written
    */
   static async open(options: InstanceJournalOptions): Promise<InstanceJournal> {
-    const { directory, log } = options;
+    const { directory, openSource: open, log } = options;
     const { compression } = options.settings();
     const recovered = await recover({ directory, prefix: LIVE_PREFIX, compression, onlyOwn: true, log });
     await repairNewestFiles({ directory, prefix: BACKFILL_PREFIX, count: MAX_OPEN_BACKFILL_FILES, log });
     const owner: { journal?: InstanceJournal } = {};
-    const index = await JournalIndex.open(directory, { log, unwritten: () => owner.journal?.unwritten() ?? [] });
+    const unwritten = () => owner.journal?.unwritten() ?? [];
+    const index = await JournalIndex.open(directory, { log, open, unwritten });
     return new InstanceJournal(options, { recovered, owner, index });
   }
 
@@ -183,6 +187,11 @@ export class InstanceJournal {
     });
     this.#sessions.add(files);
     return files;
+  }
+
+  /** Completes all open files; further frames and blocks go into new ones. */
+  async rotate(): Promise<void> {
+    await Promise.all([this.#writer?.rotate(), ...this.#sessions.values().map((files) => files.rotate())]);
   }
 
   /** Ends the files of a backfill. */

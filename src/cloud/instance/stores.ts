@@ -1,14 +1,19 @@
+import { basename } from "node:path";
 import { type Clock, errorText, type Logger } from "../../base/mod.ts";
 import type { DeviceRecord } from "../../broker/mod.ts";
-import { type BlockDevice, epochWordOf, NO_PRODUCT } from "../../journal/mod.ts";
+import { type BlockDevice, epochWordOf, NO_PRODUCT, openLocal } from "../../journal/mod.ts";
 import { Ranges, RpcError } from "../../replication/mod.ts";
 import { FileLedger } from "../files/file_ledger.ts";
 import { InstanceJournal } from "./journal.ts";
 import type { InstanceRecord, InstanceSummary } from "./record.ts";
 import type { InstanceSettings } from "./settings.ts";
 import type { OpenReplica, Replica } from "../replica/replica.ts";
+import { StoreError } from "../../object_store/mod.ts";
+import { isFrameKey } from "../store/object_names.ts";
 import { withNewerFrames } from "../state/state_file_rebuild.ts";
 import { StoredFiles } from "../files/stored_files.ts";
+import { BoatObjects } from "../store/boat_objects.ts";
+import type { FrameStore } from "../store/frame_store.ts";
 
 /** Dependencies of a boat's journal and replica. */
 export interface InstanceStoresOptions {
@@ -18,6 +23,8 @@ export interface InstanceStoresOptions {
   settings: () => InstanceSettings;
   /** Left out: boats have no replicas. */
   openReplica?: OpenReplica | undefined;
+  /** Where frames go from the boat's directory; left out: they stay there. */
+  frameStore?: FrameStore | undefined;
   /** Called when a file of the boat is complete and may be archived. */
   onFileEnded?: ((id: string) => void) | undefined;
   clock: Clock;
@@ -40,13 +47,17 @@ export class InstanceStores {
   readonly #record: InstanceRecord;
   #journal: InstanceJournal | undefined;
   #ledger: FileLedger | undefined;
+  #objects: BoatObjects | undefined;
   #replica: Replica | undefined;
+  /** Names of files whose frames are stored. */
+  readonly #shipped = new Set<string>();
   #isPaused = false;
   #isOpening = false;
 
   constructor(options: StoresOptions, record: InstanceRecord) {
     this.#options = options;
     this.#record = record;
+    record.storedThrough = () => this.#storedThrough();
   }
 
   /** The boat's files; undefined while they are closed. */
@@ -90,8 +101,10 @@ export class InstanceStores {
     this.#isOpening = true;
     try {
       const ledger = await FileLedger.read(directory, { id, log });
+      const objects = await this.#listObjects();
       const journal = await InstanceJournal.open({
         ...{ directory, settings, clock, log },
+        openSource: objects && ((path) => isFrameKey(path) ? objects.open(path) : openLocal(path)),
         devices: () => Array.from(this.#replica?.broker.registry ?? [], blockDevice).filter(({ name }) => name !== 0n),
         productOf: (bus, src) => this.#replica?.broker.registry.get(bus, src)?.product,
         onLiveEnded: () => void this.#replica?.writeSnapshot(),
@@ -104,6 +117,8 @@ export class InstanceStores {
         },
       });
       journal.pause(this.#isPaused);
+      if (objects) await journal.index.add(objects.files);
+      this.#objects = objects;
       await this.#reconcile({ journal, ledger });
       this.#ledger = ledger;
       return this.#journal = journal;
@@ -201,6 +216,60 @@ export class InstanceStores {
     if (this.#journal && this.#record.epoch !== undefined) this.#record.accounted = this.#journal.accounted;
   }
 
+  /** Completes the open files, so that {@linkcode InstanceStores.ship} takes their frames. */
+  async rotate(): Promise<void> {
+    await this.#journal?.rotate();
+  }
+
+  /**
+   * Stores the frames of all complete files, oldest first. May run beside other methods, but not twice.
+   *
+   * @throws {StoreError} some are not stored: try again later
+   */
+  async ship(signal?: AbortSignal): Promise<void> {
+    const [journal, ledger, objects] = [this.#journal, this.#ledger, this.#objects];
+    if (!journal || !ledger || !objects) return;
+    const { epoch: current } = this.#record;
+    if (current !== undefined) await objects.beginEpoch(current, signal);
+    for (const { path, epochWord } of journal.index.files) {
+      const epoch = this.#epochOf(epochWord);
+      const name = basename(path);
+      if (isFrameKey(path) || !epoch || journal.isOpen(name) || this.#shipped.has(name)) continue;
+      await objects.putFile(path, { epoch: Uint8Array.fromHex(epoch), signal });
+      this.#shipped.add(name);
+      await journal.index.add(objects.files);
+      if (current !== undefined && current === this.#record.epoch) ledger.setStored(objects.storedOf(current));
+    }
+  }
+
+  /** The epoch of a file by its first four bytes, hex; undefined if it is unknown. */
+  #epochOf(epochWord: number): string | undefined {
+    const { epoch, former } = this.#record;
+    const known = [...(epoch === undefined ? [] : [epoch]), ...former.states.map((state) => state.epoch)];
+    return known.find((each) => epochWordOf(Uint8Array.fromHex(each)) === epochWord);
+  }
+
+  /** What the store has of the boat; undefined without a store. */
+  async #listObjects(): Promise<BoatObjects | undefined> {
+    const { frameStore, id, log } = this.#options;
+    if (!frameStore) return undefined;
+    const objects = new BoatObjects({ id, ...frameStore });
+    try {
+      await objects.list();
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      log.error("boat's objects not listed", { id, error: errorText(error) });
+    }
+    return objects;
+  }
+
+  #storedThrough(): number | undefined {
+    const { epoch, received } = this.#record;
+    if (!this.#objects || epoch === undefined) return undefined;
+    const stored = this.#objects.storedOf(epoch);
+    return new Ranges([...stored, ...received.void, ...received.lost]).contiguousThrough();
+  }
+
   /** Stops the replica, and writes and closes all files. Frames that could not be written are missing again. */
   async close(): Promise<void> {
     const journal = this.#journal;
@@ -210,6 +279,7 @@ export class InstanceStores {
     this.#ledger?.endFiles(() => false);
     await this.#ledger?.close();
     this.#ledger = undefined;
+    this.#objects = undefined;
     this.#journal = undefined;
     this.#record.forgetUnwritten();
   }
@@ -225,12 +295,14 @@ export class InstanceStores {
     if (epoch === undefined) return;
     journal.use({ epoch: Uint8Array.fromHex(epoch), buses: this.buses });
     ledger.beginEpoch(epoch, { isNew: received.count === 0 });
+    const stored = this.#objects?.storedOf(epoch) ?? new Ranges();
+    ledger.setStored(stored);
     const files = this.#filesOf({ journal, ledger });
     const known = received.record();
     const { durable } = ledger.isComplete
       ? { durable: await files.catchUp(known.durable) }
       : await withNewerFrames(known, { journal: journal.index, epoch, accounted });
-    const all = new Ranges([...durable, ...journal.onlyInWal]);
+    const all = new Ranges([...durable, ...stored, ...journal.onlyInWal]);
     this.#record.load({ ...known, durable: [...all] }, { lastLive: journal.lastLive });
     await files.findMissing();
     files.findUnheld();

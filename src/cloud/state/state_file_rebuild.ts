@@ -11,6 +11,7 @@ import {
 } from "../../journal/mod.ts";
 import { Ranges } from "../../replication/mod.ts";
 import { BACKFILL_PREFIX } from "../files/backfill_files.ts";
+import { isFrameKey } from "../store/object_names.ts";
 import type { EpochHistory, ReceivedRecord } from "./received.ts";
 
 /** The part of a boat's state that journal files contain. */
@@ -57,7 +58,7 @@ export async function withNewerFrames(
   const knownMs = accounted.backfill === undefined ? -Infinity : parseFileName(accounted.backfill)?.timeMs ?? -Infinity;
   const live: JournalFileInfo[] = [];
   for (const file of journal.files) {
-    if (file.epochWord !== epochWord) continue;
+    if (file.epochWord !== epochWord || isFrameKey(file.path)) continue;
     const name = parseFileName(file.path.slice(file.path.lastIndexOf("/") + 1));
     if (name?.prefix !== BACKFILL_PREFIX) live.push(file);
     else if (name.timeMs > knownMs) await readFileBlocks(durable, { path: file.path, fromSeq: 0 });

@@ -3,7 +3,7 @@ import { isStoreError, type ObjectStore } from "../../object_store/mod.ts";
 import { Ranges } from "../../replication/mod.ts";
 import { frameBodies } from "./frame_objects.ts";
 import { ObjectCache } from "./object_cache.ts";
-import { frameKey, type FrameObject, framesPrefix, parseFrameKey } from "./object_names.ts";
+import { epochKey, epochsPrefix, frameKey, type FrameObject, framesPrefix, parseFrameKey } from "./object_names.ts";
 
 /** An object of a boat, as its index has it. */
 export interface StoredFile {
@@ -21,6 +21,8 @@ export class BoatObjects {
   readonly #cache: ObjectCache;
   readonly #objects = new Map<string, FrameObject & { size: number }>();
   readonly #stored = new Map<string, Ranges>();
+  /** In the order in which they began. */
+  #epochs: string[] = [];
 
   /** @param options.cache parts of objects that were read; default: one of its own */
   constructor(
@@ -31,9 +33,9 @@ export class BoatObjects {
     this.#cache = cache;
   }
 
-  /** Epochs that have frames, hex, in no order. */
-  get epochs(): string[] {
-    return [...this.#stored.keys()];
+  /** Its epochs, hex, in the order in which they began. */
+  get epochs(): readonly string[] {
+    return this.#epochs;
   }
 
   /** Numbers of the frames of an epoch, hex, for which the store has answered. */
@@ -53,12 +55,36 @@ export class BoatObjects {
    * @throws {StoreError} the store cannot be listed; what was listed before the error is known
    */
   async list(signal?: AbortSignal): Promise<void> {
+    this.#epochs = await this.#listEpochs(signal);
     for await (const page of this.#store.list({ prefix: framesPrefix(this.#id), signal })) {
       for (const { key, size } of page) {
         const object = parseFrameKey(key);
         if (object?.id === this.#id) this.#add(key, { ...object, size });
       }
     }
+  }
+
+  /**
+   * Records that an epoch has begun after the known ones. Must come before its frames: keys of objects have no order of
+   * epochs.
+   *
+   * @throws {StoreError} it is not recorded
+   */
+  async beginEpoch(epoch: string, signal?: AbortSignal): Promise<void> {
+    while (!this.#epochs.includes(epoch)) {
+      const key = epochKey(this.#id, this.#epochs.length + 1);
+      const answer = await this.#store.putIfAbsent(key, new TextEncoder().encode(epoch), { signal });
+      if (answer === "stored") this.#epochs.push(epoch);
+      else this.#epochs = await this.#listEpochs(signal);
+    }
+  }
+
+  async #listEpochs(signal: AbortSignal | undefined): Promise<string[]> {
+    const epochs: string[] = [];
+    for await (const page of this.#store.list({ prefix: epochsPrefix(this.#id), signal })) {
+      for (const { key } of page) epochs.push(new TextDecoder().decode(await this.#store.get(key, { signal })));
+    }
+    return epochs;
   }
 
   /**
@@ -70,7 +96,7 @@ export class BoatObjects {
    */
   async putFile(
     path: string,
-    { epoch, signal }: { epoch: Uint8Array<ArrayBuffer>; signal?: AbortSignal },
+    { epoch, signal }: { epoch: Uint8Array<ArrayBuffer>; signal?: AbortSignal | undefined },
   ): Promise<void> {
     for await (const { first, last, bytes, hash } of frameBodies(path, { epoch })) {
       if (this.storedOf(epoch.toHex()).covers(first, last + 1)) continue;

@@ -15,6 +15,9 @@ export interface FrameObject {
 }
 
 const FOLDER = "instances";
+const EPOCHS_FOLDER = "epochs";
+/** Digits of the position of an epoch. */
+const POSITION_DIGITS = 6;
 /** Digits of a number: keys are ordered by number. */
 const SEQ_DIGITS = String(Number.MAX_SAFE_INTEGER).length;
 const NAME = new RegExp(`^(\\d{${SEQ_DIGITS}})-(\\d{${SEQ_DIGITS}})-([0-9a-f]{16})\\${JOURNAL_EXTENSION}$`);
@@ -23,6 +26,27 @@ const EPOCH = new RegExp(`^[0-9a-f]{${2 * EPOCH_BYTES}}$`);
 /** Beginning of the keys of a boat's objects; of one epoch, if it is given. */
 export function framesPrefix(id: string, epoch?: string): string {
   return epoch === undefined ? `${FOLDER}/${id}/` : `${FOLDER}/${id}/${epoch}/`;
+}
+
+/** Beginning of the keys of a boat's epochs; of all boats, if none is given. */
+export function epochsPrefix(id?: string): string {
+  return id === undefined ? `${EPOCHS_FOLDER}/` : `${EPOCHS_FOLDER}/${id}/`;
+}
+
+/** Key of the epoch at a position, from 1; its content is the epoch, hex. Only one node can create it. */
+export function epochKey(id: string, position: number): string {
+  return epochsPrefix(id) + String(position).padStart(POSITION_DIGITS, "0");
+}
+
+/** The boat of an epoch's key; undefined if it is none. */
+export function boatOfEpochKey(key: string): string | undefined {
+  const [folder, id, ...rest] = key.split("/");
+  return folder === EPOCHS_FOLDER && rest.length === 1 ? id : undefined;
+}
+
+/** True for a key of frames; false for a path of the local disk. */
+export function isFrameKey(path: string): boolean {
+  return path.startsWith(`${FOLDER}/`);
 }
 
 /** Key of an object. */

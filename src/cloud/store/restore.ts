@@ -1,0 +1,47 @@
+import type { Logger } from "../../base/mod.ts";
+import { JournalIndex } from "../../journal/mod.ts";
+import type { ObjectStore } from "../../object_store/mod.ts";
+import { type InstanceState, loadState, stateFile } from "../state/state_file.ts";
+import { BoatObjects } from "./boat_objects.ts";
+import type { FrameStore } from "./frame_store.ts";
+import { boatOfEpochKey, epochsPrefix } from "./object_names.ts";
+
+/** The boats that have frames in the store. @throws {StoreError} the store cannot be listed */
+export async function storedBoats(store: ObjectStore): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for await (const page of store.list({ prefix: epochsPrefix() })) {
+    for (const { key } of page) {
+      const id = boatOfEpochKey(key);
+      if (id !== undefined) ids.add(id);
+    }
+  }
+  return ids;
+}
+
+/**
+ * Reads the state of a boat: from its directory; if that has none because another node had the boat, from the store.
+ *
+ * @throws {StoreError} the store cannot be listed
+ */
+export async function loadBoatState({ id, directory, frameStore, log }: {
+  id: string;
+  directory: string;
+  frameStore?: FrameStore | undefined;
+  log: Logger;
+}): Promise<InstanceState> {
+  const journal = () => JournalIndex.open(directory, { log });
+  const state = await loadState(stateFile(directory), { id, journal, log });
+  if (!frameStore || state.epochs.current !== undefined) return state;
+  const objects = new BoatObjects({ id, ...frameStore });
+  await objects.list();
+  const [current, ...previous] = objects.epochs.toReversed();
+  if (current === undefined) return state;
+  const stored = objects.storedOf(current);
+  // The boat declares the rest in its next handshake.
+  return {
+    ...state,
+    epochs: { current, previous },
+    headSeq: stored.last ?? 0,
+    received: { durable: [...stored], void: [], lost: [] },
+  };
+}
