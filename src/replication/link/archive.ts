@@ -30,7 +30,7 @@ export interface MadeBlock {
 }
 
 /** Where the blocks of an archive are. */
-export interface ArchiveIndex extends Pick<JournalIndex, "isUnmounted"> {
+export interface ArchiveIndex extends Pick<JournalIndex, "isUnmounted" | "reader"> {
   locations(
     range: Parameters<JournalIndex["locations"]>[0],
   ): Promise<BlockLocations & { readonly made?: readonly MadeBlock[] }>;

@@ -1,3 +1,4 @@
+import { BlockReader } from "../../journal/mod.ts";
 import type { Clock, Logger } from "../../base/mod.ts";
 import { BROADCAST_ADDRESS, buildCanId, NAME_BYTES, newStoredFrame, type StoredFrame } from "../../frame/mod.ts";
 import { PGN } from "../../pgn/mod.ts";
@@ -197,6 +198,7 @@ export class FleetBoat implements MadeFrames {
   #index(): ArchiveIndex {
     return {
       isUnmounted: () => Promise.resolve(false),
+      reader: () => new BlockReader(),
       locations: ({ fromSeq = 1 }) => {
         const [maker, head] = [this.#maker, this.#head];
         const made = [];
