@@ -26,6 +26,8 @@ export interface PortListener {
 
 /** Interval of probes of a port without new connections. */
 const CHECK_MS = 2000;
+/** Further turns of the event loop in which a probe may be accepted: while the process is held, time proves nothing. */
+const LAST_TURNS = 20;
 /** Waits after a failed reopen. */
 const RETRY = { firstMs: 100, capMs: 5000 };
 
@@ -105,11 +107,14 @@ class ProbedListener implements PortListener {
     // If the probe itself gets no file descriptor, it proves nothing.
     let isConclusive = true;
     probe.on("error", (error: Error) => isConclusive = "code" in error && error.code === "ECONNREFUSED");
-    this.#timer = setTimeout(() => {
+    const conclude = (turns: number) => {
+      const isMissing = isConclusive && this.#accepted === before;
+      if (isMissing && turns > 0) return void (this.#timer = setTimeout(() => conclude(turns - 1)));
       probe.destroy();
-      if (isConclusive && this.#accepted === before) void this.#reopen();
+      if (isMissing) void this.#reopen();
       else this.#checkLater(this.#accepted);
-    }, CHECK_MS);
+    };
+    this.#timer = setTimeout(() => conclude(LAST_TURNS), CHECK_MS);
   }
 
   async #reopen(): Promise<void> {
