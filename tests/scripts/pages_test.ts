@@ -22,6 +22,7 @@ const NOT_RUN_BLOCKS: Readonly<Record<string, number>> = {
   "CONTRIBUTING.md": 1,
   "README.md": 1,
   "docs/guide-boat.md": 2,
+  "docs/guide-fleet.md": 1,
   "docs/hardware.md": 1,
   "docs/integrations.md": 1,
   "docs/troubleshooting.md": 1,

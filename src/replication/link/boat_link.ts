@@ -93,7 +93,7 @@ export class BoatLink {
   /** Reason of the last disconnection, logged once. */
   #reason: string | undefined;
   #nextTryUs = 0;
-  /** Number of epochs started since the last accepted handshake. */
+  /** Epochs started since the last accepted handshake. */
   #renewals = 0;
   /** Highest sequence number that the cloud can have from this boat; higher ones are from another machine. */
   #ownThrough: number;
@@ -198,14 +198,11 @@ export class BoatLink {
 
   /** Current health. */
   health(): LinkHealth {
+    const [{ phase }, { fault }] = [this.#state, this.#security];
     return healthOf({
-      phase: this.#state.phase,
-      reason: this.#reason,
-      fault: this.#security.fault,
-      isFirst: this.#counters.connects === 0,
-      nextTryUs: this.#nextTryUs,
-      refused: this.#former.refused,
-      lostFrames: this.#stored.lostFrames,
+      ...{ phase, fault, reason: this.#reason },
+      ...{ isFirst: this.#counters.connects === 0, nextTryUs: this.#nextTryUs },
+      ...{ refused: this.#former.refused, lostFrames: this.#stored.lostFrames },
       nowMs: this.#options.clock.monoMs(),
     });
   }
