@@ -8,10 +8,12 @@ import { framesIn } from "../cloud/cloud_fixture.ts";
 import { runCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { HeldPort } from "../support/held_port.ts";
-import { needs } from "../support/needs.ts";
+import { needs, SLOW } from "../support/needs.ts";
 import { START_MS, TestProgram } from "../support/program.ts";
 
-const ALL = needs({ permissions: ["env", "net", "read", "run", "sys", "write"] });
+const PERMISSIONS = ["env", "net", "read", "run", "sys", "write"] as const;
+const ALL = needs({ permissions: [...PERMISSIONS] });
+const SLOW_ALL = needs({ permissions: [...PERMISSIONS], extras: SLOW });
 const VALIDITY = { days: 90, isForced: false };
 const SEED = 7;
 
@@ -131,7 +133,7 @@ Deno.test("a cloud has exactly the frames of every boat of a fleet", ALL, async 
 
 Deno.test(
   "boats of a fleet fill the holes of a cloud that was killed, and its files have every bit of them",
-  ALL,
+  SLOW_ALL,
   async () => {
     await using cloud = await FleetCloud.start();
     await using fleet = await startFleet(cloud, { boats: 20, rate: 100 });
@@ -164,22 +166,26 @@ Deno.test(
   },
 );
 
-Deno.test("vbg loadtest -cloud reports what the cloud has stored, and can test the same boats again", ALL, async () => {
-  await using cloud = await FleetCloud.start();
-  const words = ["loadtest", "-cloud", cloud.target, "-ca-dir", `${cloud.folder}/ca`, "-boats", "3", "-rate", "500"];
-  for (const run of ["first", "second"]) {
-    const { code, out, err } = await runCommand([...words, "-duration", "1s", "-grace", "10m", "-verify", cloud.url]);
-    const report = JSON.parse(out);
-    assert.deepEqual([run, code, report.differences, err], [run, 0, [], err]);
-    assert.deepEqual([report.complete, report.missing, report.lost, report.never_connected], [true, 0, 0, 0]);
-    assert.ok(report.frames > 0 && report.frames === report.acknowledged);
-    const instances = await connectCloud(cloud.url).instances();
-    assert.deepEqual(instances.map(({ id }) => id).sort(), ["loadtest-0001", "loadtest-0002", "loadtest-0003"]);
-    assert.equal(instances.reduce((sum, { cursor }) => sum + cursor, 0), report.frames);
-  }
-});
+Deno.test(
+  "vbg loadtest -cloud reports what the cloud has stored, and can test the same boats again",
+  SLOW_ALL,
+  async () => {
+    await using cloud = await FleetCloud.start();
+    const words = ["loadtest", "-cloud", cloud.target, "-ca-dir", `${cloud.folder}/ca`, "-boats", "3", "-rate", "500"];
+    for (const run of ["first", "second"]) {
+      const { code, out, err } = await runCommand([...words, "-duration", "1s", "-grace", "10m", "-verify", cloud.url]);
+      const report = JSON.parse(out);
+      assert.deepEqual([run, code, report.differences, err], [run, 0, [], err]);
+      assert.deepEqual([report.complete, report.missing, report.lost, report.never_connected], [true, 0, 0, 0]);
+      assert.ok(report.frames > 0 && report.frames === report.acknowledged);
+      const instances = await connectCloud(cloud.url).instances();
+      assert.deepEqual(instances.map(({ id }) => id).sort(), ["loadtest-0001", "loadtest-0002", "loadtest-0003"]);
+      assert.equal(instances.reduce((sum, { cursor }) => sum + cursor, 0), report.frames);
+    }
+  },
+);
 
-Deno.test("vbg loadtest -cloud takes existing certificates from a folder", ALL, async () => {
+Deno.test("vbg loadtest -cloud takes existing certificates from a folder", SLOW_ALL, async () => {
   await using cloud = await FleetCloud.start();
   using authority = await Authority.open(`${cloud.folder}/ca`, { clock: systemClock });
   for (const id of ["old-0001", "old-0002"]) await authority.issueBoat(id, VALIDITY);

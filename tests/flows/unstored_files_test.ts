@@ -11,10 +11,12 @@ import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import { readFile } from "../support/journal_files.ts";
 import { journalFiles } from "../support/journal_run.ts";
-import { needs } from "../support/needs.ts";
+import { needs, SLOW } from "../support/needs.ts";
 import { Random } from "../support/random.ts";
 
-const CLOUD = needs({ permissions: ["net", "read", "write", "env", "sys"] });
+const PERMISSIONS = ["net", "read", "write", "env", "sys"] as const;
+const CLOUD = needs({ permissions: [...PERMISSIONS] });
+const SLOW_CLOUD = needs({ permissions: [...PERMISSIONS], extras: SLOW });
 /** Files of one block, and every complete file is too old at the next look. */
 const SMALL = { blockBytes: 4096, rotateBytes: 2000, syncIntervalMs: 50, checkIntervalMs: 20 } as const;
 const TOO_OLD = { maxAgeMs: 1, softPercent: 80, overflow: "delete-unarchived", archive: "off" } as const;
@@ -152,10 +154,14 @@ function upTo(last: number): number[] {
   return Array.from({ length: last }, (_, i) => i + 1);
 }
 
-function test(name: string, run: (pair: Pair) => Promise<void>, journal?: Partial<RecordingOptions>): void {
+function test(
+  name: string,
+  run: (pair: Pair) => Promise<void>,
+  { needed = CLOUD, ...journal }: Partial<RecordingOptions> & { needed?: typeof CLOUD } = {},
+): void {
   Deno.test({
     name,
-    ...CLOUD,
+    ...needed,
     fn: () =>
       inFolder(async (folder) => {
         await using pair = new Pair(folder, journal);
@@ -279,14 +285,14 @@ async function runOutOfRoom(pair: Pair, { reason }: { reason: string }): Promise
 test(
   "at the size limit the oldest files go; what was not stored is logged, counted, and lost in the cloud, exactly",
   (pair) => runOutOfRoom(pair, { reason: "size" }),
-  { retention: { ...TOO_OLD, maxBytes: 10_000 } },
+  { retention: { ...TOO_OLD, maxBytes: 10_000 }, needed: SLOW_CLOUD },
 );
 
 const DISK_BYTES = 400_000;
 
 Deno.test({
   name: "without a size limit the same happens when the disk is 90 % full",
-  ...CLOUD,
+  ...SLOW_CLOUD,
   fn: () =>
     inFolder(async (folder) => {
       const diskSpace = (directory: string) => {
@@ -366,7 +372,7 @@ test(
     assert.deepEqual(pair.cloud.boat.summary().lost, []);
     assert.equal(pair.cloud.boat.summary().cursor, 1010);
   },
-  { keepUnacknowledged: true },
+  { keepUnacknowledged: true, needed: SLOW_CLOUD },
 );
 
 test("with -journal-keep-unacknowledged=false files go at their age, whatever the store has", async (pair) => {
