@@ -24,7 +24,17 @@ export const COMMON_FLAGS: Readonly<Record<string, readonly string[]>> = {
     ],
   ],
   "vbg-cloud": [
-    ...["grpc-listen", "http-listen", "listen", "tls-cert", "tls-key", "tls-client-ca", "tls-revoked", "data-dir"],
+    ...[
+      "grpc-listen",
+      "http-listen",
+      "listen",
+      "tls-cert",
+      "tls-key",
+      "tls-client-ca",
+      "tls-revoked",
+      "data-dir",
+      "store",
+    ],
     ...["acme-domain", "acme-email", "auth-file", "allow-origins", "broker-idle-timeout", "journal-retention-max-age"],
     ...["journal-retention-max-size", "journal-archive-command", "journal-archive-trigger", "log-level", "config"],
     ...["validate-config", "version", "help"],

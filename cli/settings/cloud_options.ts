@@ -9,6 +9,7 @@ import { OptionGroup, reloadable } from "./option_types.ts";
 import type { AsyncCheck, Check, SettingsOf } from "./options.ts";
 import { sessionOptions } from "./session_options.ts";
 import { keptFolder } from "./state_dir.ts";
+import { storeChecks, storeOptions } from "./store_options.ts";
 
 const journal = new OptionGroup("Journal");
 
@@ -168,6 +169,7 @@ export const cloudOptions = {
   apiKey,
   allowOrigins,
   ...boatOptions,
+  ...storeOptions,
   ...memoryOptions,
   ...sessionsOfEach,
   ...journalOfEach,
@@ -203,6 +205,7 @@ export const cloudChecks: readonly Check<CloudSettings>[] = [
   ...cloudListenChecks,
   ...journalFileChecks,
   ...tokenChecks,
+  ...storeChecks,
 ];
 
 /** Asynchronous checks of the cloud server. */

@@ -5,6 +5,7 @@
  * @module
  */
 export type { Clock } from "../base/mod.ts";
+export { parseStoreUrl, type StoreAddress } from "../object_store/mod.ts";
 export type { LostRange, Range } from "../replication/mod.ts";
 export {
   type Accounted,

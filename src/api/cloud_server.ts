@@ -12,6 +12,8 @@ export {
   type CloudOptions,
   type CloudPorts,
   type CloudRecordingOptions,
+  type CloudStoreOptions,
+  DEFAULT_STORE_INTERVAL_MS,
   startCloud,
 } from "../cloud_server/mod.ts";
 export type { InstanceSettings } from "../cloud/mod.ts";

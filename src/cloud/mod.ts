@@ -22,6 +22,7 @@ export * from "./replica/replica.ts";
 export * from "./replica/snapshot.ts";
 export * from "./service/identify.ts";
 export * from "./service/service.ts";
+export * from "./store/frame_shipper.ts";
 export * from "./store/frame_store.ts";
 export * from "./store/object_cache.ts";
 export * from "./state/diagnostic_events.ts";

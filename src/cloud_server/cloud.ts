@@ -16,6 +16,7 @@ import { CloudMetrics, cloudRoutes, evaluateCloudHealth, ReplicaReaders } from "
 import { StreamMemory } from "../stream/mod.ts";
 import { type Connections, type Handler, openConnections } from "../listen/mod.ts";
 import { FleetRetention, type RetentionSettings } from "../journal/mod.ts";
+import { type CloudStoreOptions, Storing } from "./storing.ts";
 import { VERSION } from "../version.ts";
 
 /** Limits of a cloud server that may change while it runs. */
@@ -58,6 +59,10 @@ export interface CloudRecordingOptions extends
 export interface CloudOptions extends Partial<CloudLimits>, ServerOptions {
   /** Directory with a directory for each boat; made when missing. */
   dataDirectory: string;
+  /** Directory of the boats' directories, if it is another one than `dataDirectory`. */
+  spoolDirectory?: string;
+  /** Where frames go from the data directory; left out: they stay there. */
+  store?: CloudStoreOptions;
   /** Where it listens. */
   ports: CloudPorts;
   /** How it records. */
@@ -102,6 +107,7 @@ export const CLOUD_DEFAULTS = {
  * Starts a cloud server: boats' calls → instances (journal, then replica) → streams; and blocks into files.
  *
  * @throws {FileError} the data directory is used by another process, or cannot be written
+ * @throws {StoreError} the object store cannot be used
  * @throws {ListenError} a port cannot be opened
  * @throws {TlsError} certificate and key cannot be used
  * @throws {AuthoritiesError} the authorities of boats cannot be used
@@ -119,35 +125,48 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   // The instances and the retention of their files need each other.
   let fleetRetention: FleetRetention | undefined = undefined;
   const onFileEnded = (id: string) => fleetRetention?.wake(id);
+  const storing = options.store && await Storing.open(options.store, { clock, log, signal: options.signal });
   const instances = await Instances.open({
-    dataDirectory,
-    settings: instanceSettings,
-    openReplica,
-    onFileEnded,
-    clock,
-    log,
+    dataDirectory: options.spoolDirectory ?? dataDirectory,
+    ...{ settings: instanceSettings, openReplica, frameStore: storing?.frameStore, onFileEnded, clock, log },
   });
+  storing?.begin(instances);
   const scrub = new Scrub({ instances, bytesPerSecond: () => limits.scrubBytesPerSecond, clock, log });
-  fleetRetention = fleetRetentionOf(journal, { instances, log, clock });
+  fleetRetention = storing ? undefined : fleetRetentionOf(journal, { instances, log, clock });
   const service = new CloudService({ instances, settings: instanceSettings, clock, log });
   const memory = new StreamMemory(options.streamMemoryBytes);
   const { seriesPgns } = settings;
   const readers = new ReplicaReaders({ clock, stall, log, memory, seriesPgns, limits: () => settings });
   const access = new Access(limits, { log, isOverTls: ports.kind === "single" });
   const connections = await openConnections(options, { most: CLOUD_DEFAULTS.mostConnections, clock });
-  const parts = { settings, connections, instances, fleetRetention, service, readers, access, stall, clock, log };
+  const parts = {
+    settings,
+    connections,
+    instances,
+    storing,
+    fleetRetention,
+    service,
+    readers,
+    access,
+    stall,
+    clock,
+    log,
+  };
   let heartbeats = 0;
   const housekeeping = setInterval(() => {
     stall.run("housekeeping", () => instances.runHousekeeping());
+    stall.run("storing", () => storing?.runHousekeeping());
     heartbeats++;
   }, HOUSEKEEPING_MS);
   const stopParts = async () => {
     clearInterval(housekeeping);
     service.stop();
     await scrub.stop();
+    await storing?.stop();
     await instances.stop();
     await readers.stop();
     await fleetRetention?.stop();
+    storing?.[Symbol.dispose]();
     stall.stop();
   };
   try {
@@ -218,9 +237,10 @@ function fleetRetentionOf(
 
 /** The handler of HTTP requests. */
 function apiOf(
-  { settings, instances, fleetRetention, readers, access, stall, connections, log }: {
+  { settings, instances, storing, fleetRetention, readers, access, stall, connections, log }: {
     settings: { maxBodyBytes: number; bodyTimeoutMs: number };
     instances: Instances;
+    storing: Storing | undefined;
     fleetRetention: FleetRetention | undefined;
     readers: ReplicaReaders;
     access: Access;
@@ -244,7 +264,7 @@ function apiOf(
     evaluateCloudHealth({
       instances,
       archiveFailed: (id) => (fleetRetention?.status(id)?.failed ?? 0) > 0,
-      others: listeners.health(),
+      others: { ...listeners.health(), ...(storing && { store: storing.health() }) },
     });
   const routes = cloudRoutes({ instances, readers, metrics, health, server: { name: TITLE, version: VERSION } });
   return serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, bodyTimeoutMs, access, log });

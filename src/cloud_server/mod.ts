@@ -5,3 +5,4 @@
  */
 export * from "./cloud.ts";
 export * from "./listeners.ts";
+export { type CloudStoreOptions, DEFAULT_STORE_INTERVAL_MS } from "./storing.ts";

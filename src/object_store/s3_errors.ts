@@ -28,6 +28,14 @@ const PASSING_CODES = [
   "OperationAborted",
   "SlowDown",
 ];
+/** Codes whose own message says less. */
+const MEANINGS: Readonly<Record<string, string>> = {
+  AccessDenied: "the key may not do this",
+  InvalidAccessKeyId: "the access key is unknown",
+  NoSuchBucket: "there is no such bucket",
+  SignatureDoesNotMatch: "the secret key is wrong",
+};
+const SAYS_NOTHING = /^(?:Error|Unknown|UnknownError|TypeError|SyntaxError|)$/;
 const PASSING_STATUSES = [408, 425, 429];
 
 /** The package's error, or the runtime's, as a {@linkcode StoreError}. */
@@ -36,8 +44,8 @@ export function describeFailure(error: unknown, { action, url }: FailedRequest):
   const refusal = refusalOf(error);
   const kind = kindOf(refusal);
   const { status, code, message } = refusal;
-  const words = [/^(?:Error|Unknown|UnknownError|TypeError|SyntaxError)$/.test(code) ? "" : code, message];
-  const text = words.filter((word, at) => word !== "" && words.indexOf(word) === at).join(": ");
+  const words = [code, MEANINGS[code] ?? message];
+  const text = words.filter((word, at) => !SAYS_NOTHING.test(word) && words.indexOf(word) === at).join(": ");
   const why = status === undefined ? text : `the store answered ${status}${text && `, ${text}`}`;
   return new StoreError(`Cannot ${action} ${url}: ${why}`, { kind, cause: error });
 }

@@ -125,9 +125,9 @@ Deno.test("former epochs and digests have our bytes, in both directions", () => 
   assert.equal(handshakeRequestCodec.encode(message).toHex(), wire.toHex());
   assert.deepEqual(handshakeRequestCodec.decode(wire), message);
 
-  const formerHoles = [{ epoch, holes: [{ start: 7, end: 8 }], refused: "no" }, { epoch, holes: [] }];
+  const formerHoles = [{ epoch, holes: [{ start: 7, end: 8 }], refused: "no" }, { epoch, holes: [], isUnstored: true }];
   const asked = "ca06 1c 0a1000112233445566778899aabbccddeeff 1204 0807 1008 1a02 6e6f" +
-    "ca06 12 0a1000112233445566778899aabbccddeeff";
+    "ca06 14 0a1000112233445566778899aabbccddeeff 2001";
   const plain = handshakeResponseCodec.encode(RESPONSE).toHex();
   const answer = { ...RESPONSE, formerHoles };
   assert.equal(handshakeResponseCodec.encode(answer).toHex(), plain + asked.replaceAll(" ", ""));

@@ -92,6 +92,7 @@ export function randomResponse(random: Random): HandshakeResponse {
     epoch: random.bytes(16),
     holes: list(random, () => range(random)),
     ...(random.chance(0.5) && { refused: `x${text(random)}` }),
+    ...(random.chance(0.5) && { isUnstored: true }),
   }));
   return {
     cursor: number(random),

@@ -9,6 +9,7 @@ import {
   type CloudLimits,
   type CloudOptions,
   type CloudPorts,
+  type CloudStoreOptions,
   startCloud,
 } from "@vessel/gateway/cloud-server";
 import type { ServerOptions } from "@vessel/gateway/boat";
@@ -95,12 +96,20 @@ export function fixedOptions(settings: CloudSettings): FixedOptions {
     ...definedOnly<Omit<FixedOptions, Exclude<keyof ServerOptions, "seriesPgns">>>({
       dataDirectory: settings.dataDir,
       ports: portsOf(settings),
+      spoolDirectory: settings.spoolDir || undefined,
+      store: storeOf(settings),
       ringFrames: settings.ringFrames,
       maxValues: settings.maxValues,
       seriesPgns: settings.seriesPgns.map(Number),
       journal: { ...journalOf(settings), archiveStartTimeoutMs: settings.archiveStartTimeoutMs },
     }),
   };
+}
+
+function storeOf({ store: url, storeEndpoint, storeIntervalMs: intervalMs }: CloudSettings): CloudOptions["store"] {
+  return url === ""
+    ? undefined
+    : definedOnly<CloudStoreOptions>({ url, intervalMs, endpoint: storeEndpoint || undefined });
 }
 
 function portsOf(settings: CloudSettings): CloudPorts {

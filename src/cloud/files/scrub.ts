@@ -73,8 +73,8 @@ export class Scrub {
   async #check(instance: Instance): Promise<void> {
     const { clock, log } = this.#options;
     const { id, record } = instance;
-    // Nothing was received yet.
-    if (record.epoch === undefined) return;
+    // Nothing was received yet, or everything is in the object store.
+    if (record.epoch === undefined || !instance.hasFiles) return;
     const files = await instance.withFiles((stored) => stored.list());
     for (const file of files) {
       const read = await readBlockFile(file.path, { pace: (bytes) => this.#pace(bytes) });

@@ -107,7 +107,7 @@ export class StoredFiles {
     const gone = (expected ?? new Ranges()).subtract(ranges);
     const held = (known ?? new Ranges()).subtract(gone).union(ranges);
     ledger.set(name, { ranges: held, isEnded: !journal.isOpen(name) });
-    this.#markReceived(ranges);
+    this.markReceived(ranges);
     this.#vanish(gone.subtract(ledger.held()), `file ${name} is damaged`);
   }
 
@@ -123,8 +123,8 @@ export class StoredFiles {
     else ledger.complete(missing);
   }
 
-  /** Marks frames on disk as received. */
-  #markReceived(ranges: Ranges): void {
+  /** Marks frames on disk or in the store as received. */
+  markReceived(ranges: Ranges): void {
     const { record: { received } } = this.#options;
     for (const range of ranges) {
       try {

@@ -1,5 +1,5 @@
 import type { JournalIndex } from "../../journal/mod.ts";
-import { type FormerEpoch, type FormerHoles, type HandshakeRequest, RpcError } from "../../replication/mod.ts";
+import { type FormerEpoch, type FormerHoles, type HandshakeRequest, Ranges, RpcError } from "../../replication/mod.ts";
 import { ContentCheck } from "../files/block_check.ts";
 import type { Note } from "../state/diagnostic_events.ts";
 import { acceptDeclaration, type FormerRecord } from "../state/former_epochs.ts";
@@ -42,7 +42,7 @@ export class FormerHandshake {
     { features, former = [] }: HandshakeRequest,
     { index, connection }: { index: JournalIndex; connection: string },
   ): Promise<readonly FormerHoles[] | undefined> {
-    if (!features.includes("former")) return undefined;
+    if (!features.includes("former") || !this.#record.knowsHoles()) return undefined;
     const answers: FormerHoles[] = [];
     for (const declared of former) {
       const { epoch, head } = declared;
@@ -55,7 +55,9 @@ export class FormerHandshake {
       await this.#compare(known, { declared, index, connection });
       const { received, refused } = known;
       const holes = received.holes(head + 1).slice(-MAX_HOLES_PER_ANSWER);
-      answers.push({ epoch, holes, ...(refused !== undefined && { refused }) });
+      const stored = this.#record.storedOf(epoch.toHex());
+      const isUnstored = stored && new Ranges(received.record().durable).subtract(stored).count > 0;
+      answers.push({ epoch, holes, ...(refused !== undefined && { refused }), ...(isUnstored && { isUnstored }) });
     }
     return answers;
   }
@@ -84,11 +86,11 @@ export class FormerHandshake {
     former.refused = reason;
   }
 
-  /** Adds an epoch that the record does not know, with the frames that journal files already have. */
+  /** Adds an epoch that the record does not know, with the frames that journal files and the store already have. */
   async #discover(epoch: Uint8Array<ArrayBuffer>, index: JournalIndex): Promise<FormerRecord | undefined> {
-    const nothing = { durable: [], void: [], lost: [] };
+    const stored = { durable: [...this.#record.storedOf(epoch.toHex()) ?? []], void: [], lost: [] };
     const accounted = { live: 0, backfill: undefined };
-    const received = await withNewerFrames(nothing, { journal: index, epoch: epoch.toHex(), accounted });
+    const received = await withNewerFrames(stored, { journal: index, epoch: epoch.toHex(), accounted });
     return this.#record.former.learn({ epoch: epoch.toHex(), headSeq: 0, received });
   }
 

@@ -9,7 +9,6 @@ import type { InstanceJournal } from "./journal.ts";
 import { CopyDetector } from "./copy_detector.ts";
 import { InstanceRecord, type InstanceSummary } from "./record.ts";
 import {
-  addLive,
   handshakeRequired,
   type InstanceSession,
   InstanceSessions,
@@ -142,9 +141,23 @@ export class Instance {
     return { id, ...this.record.summary({ connected }), recording };
   }
 
-  /** Stores the frames of its files, if they are open. Must not run twice at a time. @throws {StoreError} try again later */
-  ship(signal?: AbortSignal): Promise<void> {
-    return this.#inTurn(() => this.#stores.rotate()).then(() => this.#stores.ship(signal));
+  /** True if frames in its directory may not be in the store. */
+  get hasUnstored(): boolean {
+    return this.#stores.hasUnstored;
+  }
+
+  /** True if its directory may have files of frames. */
+  get hasFiles(): boolean {
+    return this.#stores.hasFiles;
+  }
+
+  /** Stores the frames of its files. Must not run twice at a time. @throws {StoreError} try again later */
+  async ship(signal?: AbortSignal): Promise<void> {
+    await this.#inTurn(async () => {
+      await this.#open();
+      if (await this.#stores.beginShipping(signal)) this.#sessions.endAll(unavailable("the store answers again"));
+    });
+    await this.#stores.ship(signal);
   }
 
   /** Resolves when its record is complete: after a crash its files are read first. */
@@ -257,7 +270,7 @@ export class Instance {
       );
     }
     if (seq === 0) this.#stores.replica?.introduce(frame);
-    else if (this.#append(seq, frame)) this.#stores.replica?.publish(seq, frame);
+    else if (this.#stores.append(seq, frame)) this.#stores.replica?.publish(seq, frame);
   }
 
   /** The rate limit of the boat's live frames, shared by all its streams. */
@@ -322,26 +335,6 @@ export class Instance {
     await this.#inTurn(() => this.#close());
     await this.#stateFile.close();
     await this.events.close();
-  }
-
-  /** Appends a live frame to the journal. False if it is out of order and only a backfill can store it. */
-  #append(seq: number, frame: Message): boolean {
-    const { received, record: { counters } } = this;
-    const { journal } = this.#stores;
-    if (!journal) throw unavailable("the boat's files are closed");
-    counters.liveFrames++;
-    if (seq <= journal.lastLive) {
-      counters[received.has(seq) ? "duplicateFrames" : "refusedFrames"]++;
-      return false;
-    }
-    if (!addLive(received, seq)) {
-      counters.duplicateFrames++;
-      return true;
-    }
-    if (journal.append(seq, frame)) return true;
-    received.forget({ start: seq, end: seq + 1 });
-    counters.refusedFrames++;
-    throw unavailable(`frame ${seq} cannot be recorded: ${this.#stores.failure ?? "the disk is too slow"}`);
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

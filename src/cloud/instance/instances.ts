@@ -8,6 +8,7 @@ import {
 } from "../../base/mod.ts";
 import { JOURNAL_DIRECTORY_MODE } from "../../journal/mod.ts";
 import { isInstanceId } from "../../pki/mod.ts";
+import { isStoreError } from "../../object_store/mod.ts";
 import { RpcError } from "../../replication/mod.ts";
 import { Instance } from "./instance.ts";
 import type { InstanceSettings } from "./settings.ts";
@@ -69,10 +70,19 @@ export class Instances implements Iterable<Instance> {
         else if (!name.startsWith(".")) log.warn("not a boat's directory", { name });
       }
       const read = async () => {
-        for (let id = ids.pop(); id !== undefined; id = ids.pop()) await instances.#load(id);
+        for (let id = ids.pop(); id !== undefined; id = ids.pop()) {
+          // A boat without a saved state, while the store is away: its next handshake tries again.
+          await instances.#load(id).catch((error: unknown) => {
+            if (!isStoreError(error, "away")) throw error;
+            log.error("boat not loaded", { id, error: errorText(error) });
+          });
+        }
       };
       await Promise.all(Array.from({ length: READ_AT_ONCE }, read));
-      if (options.frameStore) await instances.#restore(options.frameStore);
+      await instances.restore().catch((error: unknown) => {
+        if (!isStoreError(error, "away")) throw error;
+        log.error("boats of the object store not listed", { error: errorText(error) });
+      });
       return instances;
     } catch (error) {
       lock.close();
@@ -105,9 +115,29 @@ export class Instances implements Iterable<Instance> {
     const known = this.#byId.get(id);
     if (known) return known;
     if (!isInstanceId(id)) throw new RpcError("INVALID_ARGUMENT", `"${id}" is not an instance id`);
-    const creating = this.#creating.get(id) ?? this.#make(id).finally(() => this.#creating.delete(id));
-    this.#creating.set(id, creating);
-    return await creating;
+    const { maxInstances } = this.#options.settings();
+    const count = this.#byId.size + this.#creating.size;
+    if (this.#isStopped) throw new RpcError("UNAVAILABLE", "the server is stopping");
+    if (count >= maxInstances && !this.#creating.has(id)) {
+      throw new RpcError("RESOURCE_EXHAUSTED", `the cloud has ${count} boats already, the maximum (-max-instances)`);
+    }
+    try {
+      return await this.#create(id);
+    } catch (error) {
+      this.#options.log.error("boat not created", { id, error: errorText(error) });
+      throw new RpcError("UNAVAILABLE", `the boat's directory cannot be created: ${errorText(error)}`);
+    }
+  }
+
+  /** Loads the boats that only the store has. @throws {StoreError} the store does not answer: some may be missing */
+  async restore(): Promise<void> {
+    const { frameStore } = this.#options;
+    if (!frameStore) return;
+    const ids = [...await storedBoats(frameStore.store)].filter((id) => isInstanceId(id));
+    const restore = async () => {
+      for (let id = ids.pop(); id !== undefined; id = ids.pop()) if (!this.#byId.has(id)) await this.#create(id);
+    };
+    await Promise.all(Array.from({ length: READ_AT_ONCE }, restore));
   }
 
   /** Reads the files of boats that were open when the cloud crashed, a few at a time. */
@@ -148,31 +178,17 @@ export class Instances implements Iterable<Instance> {
     this.#lock.close();
   }
 
-  async #make(id: string): Promise<Instance> {
-    const { maxInstances } = this.#options.settings();
-    const count = this.#byId.size + this.#creating.size;
-    if (this.#isStopped) throw new RpcError("UNAVAILABLE", "the server is stopping");
-    if (count >= maxInstances) {
-      throw new RpcError("RESOURCE_EXHAUSTED", `the cloud has ${count} boats already, the maximum (-max-instances)`);
-    }
-    const { dataDirectory, log } = this.#options;
-    try {
+  /** Creates the directory of a boat, unless that is under way, and loads it. */
+  #create(id: string): Promise<Instance> {
+    const make = async () => {
+      const { dataDirectory } = this.#options;
       await Deno.mkdir(`${dataDirectory}/${id}`, { recursive: true, mode: JOURNAL_DIRECTORY_MODE });
       await syncDirectory(dataDirectory);
       return await this.#load(id);
-    } catch (error) {
-      log.error("boat directory not created", { id, error: errorText(error) });
-      throw new RpcError("UNAVAILABLE", `the boat's directory cannot be created: ${errorText(error)}`);
-    }
-  }
-
-  /** Loads the boats that only the store has. */
-  async #restore({ store }: FrameStore): Promise<void> {
-    const ids = [...await storedBoats(store)].filter((id) => !this.#byId.has(id) && isInstanceId(id));
-    const restore = async () => {
-      for (let id = ids.pop(); id !== undefined; id = ids.pop()) await this.#make(id);
     };
-    await Promise.all(Array.from({ length: READ_AT_ONCE }, restore));
+    const creating = this.#creating.get(id) ?? make().finally(() => this.#creating.delete(id));
+    this.#creating.set(id, creating);
+    return creating;
   }
 
   async #load(id: string): Promise<Instance> {

@@ -95,6 +95,10 @@ export class InstanceRecord {
    * the cloud has no store. Sent to the boat, whose retention goes by it. Set by the store; default: no store.
    */
   storedThrough: () => number | undefined = () => undefined;
+  /** False while it is unknown what the store has: the boat is asked for nothing. Set by the store. */
+  knowsHoles: () => boolean = () => true;
+  /** Numbers of the frames of an epoch, hex, that the store has; undefined: there is no store. Set by the store. */
+  storedOf: (epoch: string) => Ranges | undefined = () => undefined;
   #epochs: EpochHistory;
   #received: Received;
   /** Ranges that were on disk, have disappeared, and were not received again when last checked. */
@@ -120,6 +124,12 @@ export class InstanceRecord {
   /** The boat's epoch, hex; undefined before its first handshake. */
   get epoch(): string | undefined {
     return this.#epochs.current;
+  }
+
+  /** All known epochs, hex, in the order in which they began. */
+  get epochs(): string[] {
+    const { current, previous } = this.#epochs;
+    return [...previous.toReversed(), ...(current === undefined ? [] : [current])];
   }
 
   /** The 16 bytes that the boat's blocks must name; undefined: a peer's boat, whose blocks name no epoch. */
@@ -259,7 +269,7 @@ export class InstanceRecord {
     return {
       cursor: this.#received.cursor,
       // Later answers report the rest.
-      holes: holes.slice(-MAX_RANGES),
+      holes: this.knowsHoles() ? holes.slice(-MAX_RANGES) : [],
       liveStartFrom,
       features: commonFeatures(FEATURES, features),
       known,

@@ -1,18 +1,18 @@
-import { basename } from "node:path";
 import { type Clock, errorText, type Logger } from "../../base/mod.ts";
 import type { DeviceRecord } from "../../broker/mod.ts";
+import type { Message } from "../../frame/mod.ts";
 import { type BlockDevice, epochWordOf, NO_PRODUCT, openLocal } from "../../journal/mod.ts";
 import { Ranges, RpcError } from "../../replication/mod.ts";
 import { FileLedger } from "../files/file_ledger.ts";
 import { InstanceJournal } from "./journal.ts";
 import type { InstanceRecord, InstanceSummary } from "./record.ts";
+import { addLive, unavailable } from "./sessions.ts";
 import type { InstanceSettings } from "./settings.ts";
 import type { OpenReplica, Replica } from "../replica/replica.ts";
-import { StoreError } from "../../object_store/mod.ts";
 import { isFrameKey } from "../store/object_names.ts";
 import { withNewerFrames } from "../state/state_file_rebuild.ts";
 import { StoredFiles } from "../files/stored_files.ts";
-import { BoatObjects } from "../store/boat_objects.ts";
+import { BoatStore } from "../store/boat_store.ts";
 import type { FrameStore } from "../store/frame_store.ts";
 
 /** Dependencies of a boat's journal and replica. */
@@ -47,17 +47,20 @@ export class InstanceStores {
   readonly #record: InstanceRecord;
   #journal: InstanceJournal | undefined;
   #ledger: FileLedger | undefined;
-  #objects: BoatObjects | undefined;
+  #store: BoatStore | undefined;
   #replica: Replica | undefined;
-  /** Names of files whose frames are stored. */
-  readonly #shipped = new Set<string>();
+  /** Local files have frames that may not be stored. */
+  #hasUnstored: boolean;
   #isPaused = false;
   #isOpening = false;
 
   constructor(options: StoresOptions, record: InstanceRecord) {
     this.#options = options;
     this.#record = record;
+    this.#hasUnstored = options.frameStore !== undefined;
     record.storedThrough = () => this.#storedThrough();
+    record.knowsHoles = () => this.#store?.isListed ?? true;
+    record.storedOf = (epoch) => this.#store?.storedOf(epoch);
   }
 
   /** The boat's files; undefined while they are closed. */
@@ -97,14 +100,15 @@ export class InstanceStores {
    */
   async open(): Promise<InstanceJournal> {
     if (this.#journal) return this.#journal;
-    const { id, directory, settings, clock, log, onFileEnded } = this.#options;
+    const { id, directory, settings, frameStore, clock, log, onFileEnded } = this.#options;
     this.#isOpening = true;
     try {
       const ledger = await FileLedger.read(directory, { id, log });
-      const objects = await this.#listObjects();
+      const store = frameStore && new BoatStore({ id, frameStore, log });
+      await store?.list();
       const journal = await InstanceJournal.open({
         ...{ directory, settings, clock, log },
-        openSource: objects && ((path) => isFrameKey(path) ? objects.open(path) : openLocal(path)),
+        openSource: store && ((path) => isFrameKey(path) ? store.objects.open(path) : openLocal(path)),
         devices: () => Array.from(this.#replica?.broker.registry ?? [], blockDevice).filter(({ name }) => name !== 0n),
         productOf: (bus, src) => this.#replica?.broker.registry.get(bus, src)?.product,
         onLiveEnded: () => void this.#replica?.writeSnapshot(),
@@ -117,8 +121,8 @@ export class InstanceStores {
         },
       });
       journal.pause(this.#isPaused);
-      if (objects) await journal.index.add(objects.files);
-      this.#objects = objects;
+      if (store) await journal.index.add(store.files);
+      this.#store = store;
       await this.#reconcile({ journal, ledger });
       this.#ledger = ledger;
       return this.#journal = journal;
@@ -204,6 +208,30 @@ export class InstanceStores {
     this.#journal?.pause(isPaused);
   }
 
+  /**
+   * Appends a live frame to the journal. False if it is out of order and only a backfill can store it.
+   *
+   * @throws {RpcError} it cannot be recorded; the boat must send it again
+   */
+  append(seq: number, frame: Message): boolean {
+    const { received, counters } = this.#record;
+    const journal = this.#journal;
+    if (!journal) throw unavailable("the boat's files are closed");
+    counters.liveFrames++;
+    if (seq <= journal.lastLive) {
+      counters[received.has(seq) ? "duplicateFrames" : "refusedFrames"]++;
+      return false;
+    }
+    if (!addLive(received, seq)) {
+      counters.duplicateFrames++;
+      return true;
+    }
+    if (journal.append(seq, frame)) return true;
+    received.forget({ start: seq, end: seq + 1 });
+    counters.refusedFrames++;
+    throw unavailable(`frame ${seq} cannot be recorded: ${this.failure ?? "the disk is too slow"}`);
+  }
+
   /** Marks newly synced live frames as durable, so that they may be acknowledged. */
   markDurable(): void {
     const range = this.#journal?.newlyDurable();
@@ -216,9 +244,34 @@ export class InstanceStores {
     if (this.#journal && this.#record.epoch !== undefined) this.#record.accounted = this.#journal.accounted;
   }
 
-  /** Completes the open files, so that {@linkcode InstanceStores.ship} takes their frames. */
-  async rotate(): Promise<void> {
-    await this.#journal?.rotate();
+  /** True if frames are in local files, or may be, and not in the store. */
+  get hasUnstored(): boolean {
+    return this.#journal ? this.#store !== undefined : this.#hasUnstored;
+  }
+
+  /** True if the boat's directory may have files of frames. */
+  get hasFiles(): boolean {
+    return this.#options.frameStore === undefined || this.#journal !== undefined || this.#hasUnstored;
+  }
+
+  /**
+   * Completes the open files, so that {@linkcode InstanceStores.ship} takes their frames. Learns what the store has, if it
+   * could not be listed before; then returns true: the boat has not been asked for anything.
+   */
+  async beginShipping(signal?: AbortSignal): Promise<boolean> {
+    const [journal, store] = [this.#journal, this.#store];
+    if (!journal || !store) return false;
+    await journal.rotate();
+    if (store.isListed || !await store.list(signal)) return false;
+    await journal.index.add(store.files);
+    const { epoch } = this.#record;
+    if (epoch !== undefined && this.#ledger) {
+      const stored = store.storedOf(epoch);
+      this.#ledger.setStored(stored);
+      this.files.markReceived(stored);
+      this.files.findUnheld();
+    }
+    return true;
   }
 
   /**
@@ -227,47 +280,16 @@ export class InstanceStores {
    * @throws {StoreError} some are not stored: try again later
    */
   async ship(signal?: AbortSignal): Promise<void> {
-    const [journal, ledger, objects] = [this.#journal, this.#ledger, this.#objects];
-    if (!journal || !ledger || !objects) return;
-    const { epoch: current } = this.#record;
-    if (current !== undefined) await objects.beginEpoch(current, signal);
-    for (const { path, epochWord } of journal.index.files) {
-      const epoch = this.#epochOf(epochWord);
-      const name = basename(path);
-      if (isFrameKey(path) || !epoch || journal.isOpen(name) || this.#shipped.has(name)) continue;
-      await objects.putFile(path, { epoch: Uint8Array.fromHex(epoch), signal });
-      this.#shipped.add(name);
-      await journal.index.add(objects.files);
-      if (current !== undefined && current === this.#record.epoch) ledger.setStored(objects.storedOf(current));
-    }
-  }
-
-  /** The epoch of a file by its first four bytes, hex; undefined if it is unknown. */
-  #epochOf(epochWord: number): string | undefined {
-    const { epoch, former } = this.#record;
-    const known = [...(epoch === undefined ? [] : [epoch]), ...former.states.map((state) => state.epoch)];
-    return known.find((each) => epochWordOf(Uint8Array.fromHex(each)) === epochWord);
-  }
-
-  /** What the store has of the boat; undefined without a store. */
-  async #listObjects(): Promise<BoatObjects | undefined> {
-    const { frameStore, id, log } = this.#options;
-    if (!frameStore) return undefined;
-    const objects = new BoatObjects({ id, ...frameStore });
-    try {
-      await objects.list();
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
-      log.error("boat's objects not listed", { id, error: errorText(error) });
-    }
-    return objects;
+    const [journal, ledger, store] = [this.#journal, this.#ledger, this.#store];
+    if (!journal || !ledger || !store) return;
+    const isOpen = (name: string) => journal.isOpen(name);
+    await store.ship({ index: journal.index, ledger, isOpen, epochs: () => this.#record.epochs }, signal);
   }
 
   #storedThrough(): number | undefined {
     const { epoch, received } = this.#record;
-    if (!this.#objects || epoch === undefined) return undefined;
-    const stored = this.#objects.storedOf(epoch);
-    return new Ranges([...stored, ...received.void, ...received.lost]).contiguousThrough();
+    if (epoch === undefined) return undefined;
+    return this.#store?.storedThrough(epoch, { absent: [...received.void, ...received.lost] });
   }
 
   /** Stops the replica, and writes and closes all files. Frames that could not be written are missing again. */
@@ -278,8 +300,9 @@ export class InstanceStores {
     this.account();
     this.#ledger?.endFiles(() => false);
     await this.#ledger?.close();
+    this.#hasUnstored = (journal && this.#store?.hasUnstored({ index: journal.index, isOpen: () => false })) ?? false;
     this.#ledger = undefined;
-    this.#objects = undefined;
+    this.#store = undefined;
     this.#journal = undefined;
     this.#record.forgetUnwritten();
   }
@@ -295,10 +318,13 @@ export class InstanceStores {
     if (epoch === undefined) return;
     journal.use({ epoch: Uint8Array.fromHex(epoch), buses: this.buses });
     ledger.beginEpoch(epoch, { isNew: received.count === 0 });
-    const stored = this.#objects?.storedOf(epoch) ?? new Ranges();
+    const known = received.record();
+    // Of a store that cannot be listed, the saved numbers are all that is known.
+    const stored = this.#store?.isListed === false
+      ? new Ranges(known.durable)
+      : this.#store?.storedOf(epoch) ?? new Ranges();
     ledger.setStored(stored);
     const files = this.#filesOf({ journal, ledger });
-    const known = received.record();
     const { durable } = ledger.isComplete
       ? { durable: await files.catchUp(known.durable) }
       : await withNewerFrames(known, { journal: journal.index, epoch, accounted });

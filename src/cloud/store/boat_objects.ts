@@ -88,24 +88,29 @@ export class BoatObjects {
   }
 
   /**
-   * Stores the frames of a journal file that the store does not have yet. Returns when the store has answered for all.
+   * Stores the frames of a journal file. Returns when the store has answered for all. Frames that the store has in another
+   * object are stored, too: only equal bytes have equal keys.
    *
    * @param options.epoch of the file's frames, 16 bytes
+   * @returns `isWhole`: false if damaged blocks, or blocks of another epoch, were left out
    * @throws {StoreError} some are not stored
    * @throws {Deno.errors.NotFound} the file does not exist
    */
   async putFile(
     path: string,
     { epoch, signal }: { epoch: Uint8Array<ArrayBuffer>; signal?: AbortSignal | undefined },
-  ): Promise<void> {
-    for await (const { first, last, bytes, hash } of frameBodies(path, { epoch })) {
-      if (this.storedOf(epoch.toHex()).covers(first, last + 1)) continue;
+  ): Promise<{ isWhole: boolean }> {
+    let isWhole = true;
+    const leftOut = () => isWhole = false;
+    for await (const { first, last, bytes, hash } of frameBodies(path, { epoch, leftOut })) {
       const object = { id: this.#id, epoch: epoch.toHex(), first, last, hash };
       const key = frameKey(object);
+      if (this.#objects.has(key)) continue;
       // An object with this key has these bytes: the key contains their hash.
       await this.#store.putIfAbsent(key, bytes, { signal });
       this.#add(key, { ...object, size: bytes.length });
     }
+    return { isWhole };
   }
 
   /**

@@ -10,6 +10,7 @@ import {
   openBlockFile,
 } from "../../journal/mod.ts";
 import { turn } from "../../base/mod.ts";
+import { EPOCH_BYTES } from "../../replication/mod.ts";
 
 /** An object is ended beyond this size, bytes. */
 export const OBJECT_BYTES = 32 * 1024 * 1024;
@@ -36,14 +37,20 @@ interface PackedBlock {
  * says exactly which frames it has. Blocks are checked before; damaged ones and those of another epoch are left out.
  *
  * @param options.epoch 16 bytes
+ * @param options.leftOut called for each block that is left out
  * @throws {Deno.errors.NotFound} the file does not exist
  */
 export async function* frameBodies(
   path: string,
-  { epoch, objectBytes = OBJECT_BYTES }: { epoch: Uint8Array<ArrayBuffer>; objectBytes?: number },
+  { epoch, objectBytes = OBJECT_BYTES, leftOut = () => {} }: {
+    epoch: Uint8Array<ArrayBuffer>;
+    objectBytes?: number;
+    leftOut?: () => void;
+  },
 ): AsyncGenerator<FrameBody> {
   using reader = new BlockReader();
-  const { blocks, index: { header: { blockBytes } } } = await openBlockFile(path);
+  const { blocks, index: { header: { blockBytes }, damaged, state } } = await openBlockFile(path);
+  if (damaged > 0 || state === "torn") leftOut();
   let run: PackedBlock[] = [];
   let bytes = 0;
   // Backfilled blocks are not in order.
@@ -51,6 +58,7 @@ export async function* frameBodies(
     const block = await packedBlock(reader, { path, location, epoch });
     // Packing and checking a block takes a millisecond.
     await turn();
+    if (!block) leftOut();
     if (!block || block.last <= (run.at(-1)?.last ?? 0)) continue;
     const isNext = block.first === (run.at(-1)?.last ?? NaN) + 1;
     if (run.length > 0 && (!isNext || bytes + block.bytes > objectBytes)) {
@@ -86,6 +94,26 @@ async function packedBlock(
     if (error instanceof BlockError) return undefined;
     throw error;
   }
+}
+
+/**
+ * The epoch of a file that names it by its first four bytes only, hex: as its blocks say. Those of peers' boats name none;
+ * for them it is made of the four bytes.
+ */
+export async function epochOfFile(path: string, epochWord: number): Promise<string> {
+  using reader = new BlockReader();
+  const { blocks } = await openBlockFile(path);
+  for (const location of blocks) {
+    try {
+      const { metadata: { epoch } } = await reader.read(path, location);
+      if (epoch && epochWordOf(epoch) === epochWord) return epoch.toHex();
+    } catch (error) {
+      if (!(error instanceof BlockError)) throw error;
+    }
+  }
+  const made = new Uint8Array(EPOCH_BYTES);
+  new DataView(made.buffer).setUint32(0, epochWord, true);
+  return made.toHex();
 }
 
 async function bodyOf(

@@ -3,8 +3,8 @@ import { type Clock, errorText, type Logger } from "../../base/mod.ts";
 /** A boat whose frames go to the store. */
 export interface Shipped {
   readonly id: string;
-  /** False: all of its files are closed. */
-  readonly isOpen: boolean;
+  /** True if frames in its files may not be in the store. */
+  readonly hasUnstored: boolean;
   /** Stores the frames of its files. @throws {Error} some are not stored: try again later */
   ship(signal: AbortSignal): Promise<void>;
 }
@@ -18,6 +18,8 @@ export type ShipperState =
 /** Options of a {@linkcode FrameShipper}. */
 export interface FrameShipperOptions {
   boats: Iterable<Shipped>;
+  /** Must succeed once before any frames are stored; default: nothing. @throws {Error} the store does not answer yet */
+  prepare?: ((signal: AbortSignal) => Promise<void>) | undefined;
   /** Time from one storing to the next for each boat, milliseconds. */
   intervalMs: number;
   clock: Clock;
@@ -30,7 +32,7 @@ const BOATS_AT_ONCE = 16;
 const RETRY_MS = 5000;
 
 /**
- * Stores the frames of all open boats, each at its interval. The boats are spread over the interval. While the store does
+ * Stores the frames of all boats that have some, each at its interval. The boats are spread over the interval. While the store does
  * not answer, frames stay in the boats' directories.
  */
 export class FrameShipper {
@@ -39,6 +41,7 @@ export class FrameShipper {
   /** When each boat is due, monotonic milliseconds. */
   readonly #dueMs = new WeakMap<Shipped, number>();
   readonly #working = new Map<Shipped, Promise<void>>();
+  #preparation: Promise<void> | "done" | undefined;
   #state: ShipperState = { kind: "ok" };
   #retryMs = -Infinity;
 
@@ -54,40 +57,71 @@ export class FrameShipper {
   runHousekeeping(): void {
     const { boats, intervalMs, clock } = this.#options;
     const nowMs = clock.monoMs();
-    if (nowMs < this.#retryMs) return;
+    if (nowMs < this.#retryMs || !this.#isPrepared()) return;
     for (const boat of boats) {
       if (this.#working.size >= BOATS_AT_ONCE) return;
-      if (!boat.isOpen || this.#working.has(boat)) continue;
+      if (!boat.hasUnstored || this.#working.has(boat)) continue;
       const dueMs = this.#dueMs.get(boat) ?? nowMs + phaseOf(boat.id) * intervalMs;
       this.#dueMs.set(boat, dueMs);
       if (nowMs < dueMs) continue;
       this.#dueMs.set(boat, nowMs + intervalMs);
-      this.#working.set(boat, this.#ship(boat).finally(() => this.#working.delete(boat)));
+      const shipping = this.#attempt((signal) => boat.ship(signal), { id: boat.id }).then((isDone) => {
+        if (!isDone) this.#dueMs.set(boat, this.#retryMs);
+      });
+      this.#working.set(boat, shipping.finally(() => this.#working.delete(boat)));
     }
+  }
+
+  /** Stores the frames of all boats once, until `signal` is aborted or the store fails. Never rejects. */
+  async shipAll(signal: AbortSignal): Promise<void> {
+    const end = () => this.#stop.abort(signal.reason);
+    signal.addEventListener("abort", end);
+    await Promise.all(this.#working.values());
+    const boats = [...this.#options.boats].filter(({ hasUnstored }) => hasUnstored);
+    let isAnswering = this.#state.kind === "ok" && this.#isPrepared();
+    const work = async () => {
+      for (let boat = boats.pop(); boat && isAnswering; boat = boats.pop()) {
+        const { id } = boat;
+        if (!await this.#attempt(boat.ship.bind(boat), { id })) isAnswering = false;
+      }
+    };
+    await Promise.all(Array.from({ length: BOATS_AT_ONCE }, work));
+    signal.removeEventListener("abort", end);
   }
 
   /** Ends requests that are under way; what they did not store stays in the boats' directories. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    await Promise.all(this.#working.values());
+    await Promise.all([this.#preparation, ...this.#working.values()]);
   }
 
-  /** Never rejects. */
-  async #ship(boat: Shipped): Promise<void> {
+  /** True once the store has been prepared; begins to, if nobody does. */
+  #isPrepared(): boolean {
+    const { prepare } = this.#options;
+    if (!prepare || this.#preparation === "done") return true;
+    this.#preparation ??= this.#attempt(prepare, {}).then((isDone) => {
+      this.#preparation = isDone ? "done" : undefined;
+    });
+    return false;
+  }
+
+  /** Never rejects. False: the store did not answer, which is logged once. */
+  async #attempt(work: (signal: AbortSignal) => Promise<void>, fields: { id?: string }): Promise<boolean> {
     const { clock, log } = this.#options;
     try {
-      await boat.ship(this.#stop.signal);
-      if (this.#state.kind === "ok") return;
+      await work(this.#stop.signal);
+      if (this.#state.kind === "ok") return true;
       log.info("object store answers again", { failingMs: Math.floor(clock.wallUs() / 1000) - this.#state.sinceMs });
       this.#state = { kind: "ok" };
+      return true;
     } catch (error) {
-      if (this.#stop.signal.aborted) return;
+      if (this.#stop.signal.aborted) return false;
       const reason = errorText(error);
-      if (this.#state.kind === "ok") log.error("frames not stored", { id: boat.id, error: reason });
+      if (this.#state.kind === "ok") log.error("frames not stored", { ...fields, error: reason });
       const sinceMs = this.#state.kind === "failing" ? this.#state.sinceMs : Math.floor(clock.wallUs() / 1000);
       this.#state = { kind: "failing", reason, sinceMs };
       this.#retryMs = clock.monoMs() + RETRY_MS;
-      this.#dueMs.set(boat, this.#retryMs);
+      return false;
     }
   }
 }

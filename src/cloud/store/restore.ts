@@ -2,6 +2,7 @@ import type { Logger } from "../../base/mod.ts";
 import { JournalIndex } from "../../journal/mod.ts";
 import type { ObjectStore } from "../../object_store/mod.ts";
 import { type InstanceState, loadState, stateFile } from "../state/state_file.ts";
+import { isPeerEpoch } from "../state/received.ts";
 import { BoatObjects } from "./boat_objects.ts";
 import type { FrameStore } from "./frame_store.ts";
 import { boatOfEpochKey, epochsPrefix } from "./object_names.ts";
@@ -36,12 +37,11 @@ export async function loadBoatState({ id, directory, frameStore, log }: {
   await objects.list();
   const [current, ...previous] = objects.epochs.toReversed();
   if (current === undefined) return state;
-  const stored = objects.storedOf(current);
   // The boat declares the rest in its next handshake.
-  return {
-    ...state,
-    epochs: { current, previous },
-    headSeq: stored.last ?? 0,
-    received: { durable: [...stored], void: [], lost: [] },
+  const numbersOf = (epoch: string) => {
+    const stored = objects.storedOf(epoch);
+    return { headSeq: stored.last ?? 0, received: { durable: [...stored], void: [], lost: [] } };
   };
+  const former = previous.filter((epoch) => !isPeerEpoch(epoch)).map((epoch) => ({ epoch, ...numbersOf(epoch) }));
+  return { ...state, epochs: { current, previous }, ...numbersOf(current), former };
 }

@@ -36,6 +36,8 @@ interface Former extends FormerRecording {
   isCompared: boolean;
   /** True after the cloud has accepted blocks of it: all that it holds are frames of this boat. */
   isFilled: boolean;
+  /** True while the cloud holds frames of it that are not in its store yet. */
+  isUnstored: boolean;
 }
 
 /** The earlier epochs: what the journal has of them, and what the cloud requests. Kept across connections. */
@@ -59,6 +61,7 @@ export class FormerEpochs {
         refused: undefined,
         isCompared: false,
         isFilled: false,
+        isUnstored: false,
       };
       return Object.assign(known.get(recording.epoch.toHex()) ?? { ...recording, ...fresh }, recording);
     });
@@ -67,10 +70,10 @@ export class FormerEpochs {
 
   /** How much of each epoch the cloud holds. */
   get progress(): FormerProgress[] {
-    return this.#all.map(({ epoch, holes, refused, isCompared, isFilled }) => ({
+    return this.#all.map(({ epoch, holes, refused, isCompared, isFilled, isUnstored }) => ({
       epochWord: epochWordOf(epoch),
       holes: refused === undefined ? holes : undefined,
-      isHeld: refused === undefined && holes?.count === 0 && (isCompared || isFilled),
+      isHeld: refused === undefined && holes?.count === 0 && (isCompared || isFilled) && !isUnstored,
     }));
   }
 
@@ -87,6 +90,7 @@ export class FormerEpochs {
     for (const former of this.#all) {
       const answer = answers.find(({ epoch }) => epoch.toHex() === former.epoch.toHex());
       former.refused = answer ? answer.refused : "the cloud accepts no more epochs";
+      former.isUnstored = answer?.isUnstored ?? false;
       const holes = new Ranges(answer?.holes ?? []).subtract(former.missing.all);
       holes.remove(former.head + 1, Number.MAX_SAFE_INTEGER);
       former.holes = holes;

@@ -81,6 +81,9 @@ const EPOCH = exactBytes("epoch", EPOCH_BYTES);
 /** Empty is the same as absent. */
 const REFUSED: FieldType<string | undefined> = { ...optional(TEXT), read: (r) => TEXT.read(r) || undefined };
 
+/** False is the same as absent. */
+const TRUE: FieldType<boolean | undefined> = { ...optional(BOOL), read: (r) => BOOL.read(r) || undefined };
+
 /** Written out instead of a schema, for speed: a handshake has up to {@linkcode MAX_RANGES} of them. */
 const RANGE: MessageType<Range> = {
   write(w, range) {
@@ -147,7 +150,7 @@ const FORMER_EPOCHS = list(
   MAX_FORMER_EPOCHS,
 );
 const FORMER_HOLES = list(
-  message<FormerHoles>({ epoch: [1, EPOCH], holes: [2, RANGES], refused: [3, REFUSED] }),
+  message<FormerHoles>({ epoch: [1, EPOCH], holes: [2, RANGES], refused: [3, REFUSED], isUnstored: [4, TRUE] }),
   MAX_FORMER_EPOCHS,
 );
 

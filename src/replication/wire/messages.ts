@@ -76,6 +76,8 @@ export interface FormerHoles {
   holes: readonly Range[];
   /** Why the epoch is refused, for people; absent: accepted. */
   refused?: string;
+  /** True while the cloud holds frames of it that are not in its store yet; absent: all are, or it has no store. */
+  isUnstored?: boolean;
 }
 
 /** Permanently lost frames. */

@@ -8,7 +8,7 @@ class Fleet {
   readonly clock = new FakeClock();
   readonly logged: string[] = [];
   readonly times = new Map<string, number[]>();
-  readonly boats: { id: string; isOpen: boolean; ship: () => Promise<void> }[];
+  readonly boats: { id: string; hasUnstored: boolean; ship: () => Promise<void> }[];
   readonly shipper: FrameShipper;
   fault: string | undefined;
   /** Boats whose storing waits until it is resolved. */
@@ -19,7 +19,7 @@ class Fleet {
   constructor(count: number) {
     this.boats = Array.from({ length: count }, (_, i) => ({
       id: `boat-${i}`,
-      isOpen: true,
+      hasUnstored: true,
       ship: () => this.#ship(`boat-${i}`),
     }));
     const log = new Logger({ format: "json", write: (line) => this.logged.push(JSON.parse(line).message) });
@@ -43,9 +43,9 @@ class Fleet {
   }
 }
 
-Deno.test("each open boat's frames are stored once an interval, and boats are spread over it", async () => {
+Deno.test("each boat's new frames are stored once an interval, and boats are spread over it", async () => {
   const fleet = new Fleet(300);
-  fleet.boats[7]!.isOpen = false;
+  fleet.boats[7]!.hasUnstored = false;
   await fleet.run(90);
   assert.equal(fleet.times.size, 299);
   for (const [id, times] of fleet.times) {

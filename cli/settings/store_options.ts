@@ -1,0 +1,71 @@
+import { DEFAULT_STORE_INTERVAL_MS } from "@vessel/gateway/cloud-server";
+import { errorText } from "@vessel/gateway/base";
+import { parseStoreUrl } from "@vessel/gateway/cloud";
+import { OptionGroup } from "./option_types.ts";
+import { type Check, refuse, type SettingsOf, warn } from "./options.ts";
+
+const UNUSED = "Not used without -store";
+
+const store = new OptionGroup("Store", { section: "store" });
+
+/** Where an S3-compatible store is, for the server and for commands. */
+export const storeEndpointOption = store.text({
+  name: "store-endpoint",
+  placeholder: "URL",
+  help: "URL of an S3-compatible store, such as https://minio.example.com:9000. Default: AWS.",
+  validate: (url) =>
+    url === "" || /^https?:\/\/[^/?#]+\/?$/.test(url) && URL.canParse(url)
+      ? undefined
+      : "Expected http://HOST:PORT or https://HOST:PORT",
+});
+
+/** Options of the object store. */
+export const storeOptions = {
+  store: store.text({
+    name: "store",
+    key: "store.url",
+    placeholder: "URL",
+    help:
+      "Object store for the frames of all boats: s3://BUCKET/PREFIX or file:///FOLDER. What it has confirmed survives the " +
+      "loss of this machine; then the data directory only has frames on their way to it. Credentials are found where the " +
+      "AWS tools find them: environment, shared files, metadata of the machine. Default: none, frames stay in the data " +
+      "directory.",
+    validate: (url) => {
+      if (url === "") return undefined;
+      try {
+        parseStoreUrl(url);
+        return undefined;
+      } catch (error) {
+        return errorText(error);
+      }
+    },
+  }),
+  storeEndpoint: storeEndpointOption,
+  storeIntervalMs: store.duration({
+    name: "store-interval",
+    beyond: "A boat keeps frames of its journal until they are in the store.",
+    default: DEFAULT_STORE_INTERVAL_MS,
+    minMs: 1000,
+    maxMs: 3_600_000,
+    help: "Time from one storing of a boat's new frames to the next. Longer: fewer requests that cost money.",
+  }),
+  spoolDir: store.text({
+    name: "spool-dir",
+    placeholder: "DIR",
+    help:
+      "Directory of frames on their way to the store, with a directory for each boat. Created if missing; used by one " +
+      "process at a time. Default: -data-dir.",
+  }),
+};
+
+/** Checks of several settings of the object store. */
+export const storeChecks: readonly Check<SettingsOf<typeof storeOptions> & { archiveTrigger: string }>[] = [
+  warn(["storeEndpoint", "store"], ({ storeEndpoint, store }) => storeEndpoint !== "" && store === "" && UNUSED),
+  warn(["spoolDir", "store"], ({ spoolDir, store }) => spoolDir !== "" && store === "" && UNUSED),
+  refuse(
+    ["store", "archiveTrigger"],
+    ({ store, archiveTrigger }) =>
+      store !== "" && archiveTrigger !== "disabled" &&
+      "Cannot archive files that go to the object store: use the lifecycle rules of the store",
+  ),
+];

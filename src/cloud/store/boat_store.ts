@@ -1,0 +1,127 @@
+import { basename } from "node:path";
+import { errorText, type Logger } from "../../base/mod.ts";
+import { epochWordOf, type JournalIndex } from "../../journal/mod.ts";
+import { StoreError } from "../../object_store/mod.ts";
+import { type Range, Ranges } from "../../replication/mod.ts";
+import type { FileLedger } from "../files/file_ledger.ts";
+import { BoatObjects, type StoredFile } from "./boat_objects.ts";
+import { epochOfFile } from "./frame_objects.ts";
+import type { FrameStore } from "./frame_store.ts";
+import { isFrameKey } from "./object_names.ts";
+
+/** Where a boat's frames are on their way to the store. */
+export interface Spool {
+  index: JournalIndex;
+  ledger: FileLedger;
+  /** True while a file, given by its name, is being written. */
+  isOpen: (name: string) => boolean;
+  /** Epochs of the boat, hex, in the order in which they began; the last one is the current epoch. */
+  epochs: () => readonly string[];
+}
+
+/** The object store as the open files of one boat use it. */
+export class BoatStore {
+  readonly #id: string;
+  readonly #objects: BoatObjects;
+  readonly #log: Logger;
+  #isListed = false;
+  /** Names of local files whose frames are stored; `isWhole`: all that the file should have. */
+  readonly #shipped = new Map<string, { isWhole: boolean }>();
+
+  constructor({ id, frameStore, log }: { id: string; frameStore: FrameStore; log: Logger }) {
+    this.#id = id;
+    this.#objects = new BoatObjects({ id, ...frameStore });
+    this.#log = log;
+  }
+
+  /** False while it is unknown what the store has of the boat, because it cannot be listed. */
+  get isListed(): boolean {
+    return this.#isListed;
+  }
+
+  /** The objects. */
+  get objects(): BoatObjects {
+    return this.#objects;
+  }
+
+  /** The objects as files for an index. */
+  get files(): StoredFile[] {
+    return this.#objects.files;
+  }
+
+  /** Numbers of the frames of an epoch, hex, for which the store has answered. */
+  storedOf(epoch: string): Ranges {
+    return this.#objects.storedOf(epoch);
+  }
+
+  /** The number up to and including which the store has every frame that exists; 0: none, or unknown. */
+  storedThrough(epoch: string, { absent }: { absent: Iterable<Range> }): number {
+    if (!this.#isListed) return 0;
+    return new Ranges([...this.storedOf(epoch), ...absent]).contiguousThrough();
+  }
+
+  /** Learns what the store has. Returns false if the store does not answer, which is logged. */
+  async list(signal?: AbortSignal): Promise<boolean> {
+    try {
+      await this.#objects.list(signal);
+      this.#isListed = true;
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      this.#log.error("boat's objects not listed", { id: this.#id, error: errorText(error) });
+    }
+    return this.#isListed;
+  }
+
+  /** True if a complete local file has frames that may not be stored. */
+  hasUnstored({ index, isOpen }: Pick<Spool, "index" | "isOpen">): boolean {
+    return index.files.some(({ path }) =>
+      !isFrameKey(path) && !isOpen(basename(path)) && !this.#shipped.has(basename(path))
+    );
+  }
+
+  /**
+   * Stores the frames of all complete local files, oldest first, and deletes those that were stored by an earlier call: one
+   * that is just being read is still there. A file that is damaged stays.
+   *
+   * @throws {StoreError} some frames are not stored: try again later
+   */
+  async ship(spool: Spool, signal?: AbortSignal): Promise<void> {
+    const { index, ledger, isOpen, epochs } = spool;
+    for (const epoch of epochs()) await this.#objects.beginEpoch(epoch, signal);
+    await this.#deleteShipped(spool);
+    for (const { path, epochWord } of index.files) {
+      const name = basename(path);
+      if (isFrameKey(path) || isOpen(name) || this.#shipped.has(name)) continue;
+      const epoch = await this.#epochOf(path, { epochWord, epochs });
+      const { isWhole } = await this.#objects.putFile(path, { epoch: Uint8Array.fromHex(epoch), signal });
+      await index.add(this.#objects.files);
+      const current = epochs().at(-1);
+      if (current !== undefined) ledger.setStored(this.storedOf(current));
+      this.#shipped.set(name, { isWhole: isWhole && this.#hasAll(ledger.rangesOf(name), current) });
+    }
+  }
+
+  /** True if the store has all numbers that a file should have; of another epoch than the current one nothing is known. */
+  #hasAll(expected: Ranges | undefined, epoch: string | undefined): boolean {
+    return expected === undefined || epoch === undefined || expected.subtract(this.storedOf(epoch)).count === 0;
+  }
+
+  async #deleteShipped({ index, ledger }: Spool): Promise<void> {
+    for (const { path } of index.files) {
+      const name = basename(path);
+      if (isFrameKey(path) || !this.#shipped.get(name)?.isWhole) continue;
+      await Deno.remove(path).catch((error: unknown) => {
+        if (!(error instanceof Deno.errors.NotFound)) throw error;
+      });
+      index.noteRemoved(path);
+      ledger.drop(name);
+      this.#shipped.delete(name);
+    }
+  }
+
+  /** The epoch of a file, hex, by its first four bytes; one whose name was forgotten is read from the file. */
+  async #epochOf(path: string, { epochWord, epochs }: { epochWord: number; epochs: Spool["epochs"] }): Promise<string> {
+    const known = epochs().find((each) => epochWordOf(Uint8Array.fromHex(each)) === epochWord);
+    return known ?? await epochOfFile(path, epochWord);
+  }
+}

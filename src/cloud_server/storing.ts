@@ -1,0 +1,105 @@
+import type { Clock, Logger } from "../base/mod.ts";
+import { FrameShipper, type FrameStore, type Instances, ObjectCache } from "../cloud/mod.ts";
+import type { ComponentHealth } from "../http/mod.ts";
+import { checkStore, isStoreError, type ObjectStore, openStore } from "../object_store/mod.ts";
+
+/** Where the frames of all boats are kept besides the data directory. */
+export interface CloudStoreOptions {
+  /** `s3://BUCKET/PREFIX` or `file:///FOLDER`. */
+  url: string;
+  /** URL of an S3-compatible store; default: AWS. */
+  endpoint?: string;
+  /** Time from one storing of a boat's new frames to the next, milliseconds; default 30 s. */
+  intervalMs?: number;
+}
+
+/** Default of {@linkcode CloudStoreOptions.intervalMs}. */
+export const DEFAULT_STORE_INTERVAL_MS = 30_000;
+
+/** Longest time in which the end of a cloud stores the remaining frames, milliseconds. */
+const LAST_STORING_MS = 20_000;
+
+/** The object store of a cloud: what its answers have confirmed survives the loss of this machine. */
+export class Storing {
+  readonly frameStore: FrameStore;
+  readonly #store: ObjectStore;
+  readonly #options: { intervalMs: number; clock: Clock; log: Logger };
+  #isChecked: boolean;
+  #shipper: FrameShipper | undefined;
+
+  private constructor(
+    store: ObjectStore,
+    options: { intervalMs: number; isChecked: boolean; clock: Clock; log: Logger },
+  ) {
+    this.#store = store;
+    this.#options = options;
+    this.#isChecked = options.isChecked;
+    this.frameStore = { store, cache: new ObjectCache({ store }) };
+  }
+
+  /**
+   * Opens the store, and checks that it keeps its promises. One that does not answer is checked later: until then frames
+   * stay in the data directory.
+   *
+   * @throws {TypeError} the URL cannot be read
+   * @throws {StoreError} the store refuses the credentials, does not exist, or lacks something
+   */
+  static async open(
+    { url, endpoint, intervalMs = DEFAULT_STORE_INTERVAL_MS }: CloudStoreOptions,
+    { signal, ...parts }: { clock: Clock; log: Logger; signal?: AbortSignal | undefined },
+  ): Promise<Storing> {
+    const store = await openStore({ url, endpoint });
+    let isChecked = false;
+    try {
+      await checkStore(store, { signal });
+      isChecked = true;
+    } catch (error) {
+      if (!isStoreError(error, "away")) {
+        store[Symbol.dispose]();
+        throw error;
+      }
+      parts.log.error("object store does not answer; frames stay in the data directory", { error: error.message });
+    }
+    return new Storing(store, { intervalMs, isChecked, ...parts });
+  }
+
+  /** Begins to store the frames of these boats. */
+  begin(boats: Instances): void {
+    const prepare = async (signal: AbortSignal) => {
+      if (!this.#isChecked) await checkStore(this.#store, { signal });
+      this.#isChecked = true;
+      await boats.restore();
+    };
+    this.#shipper = new FrameShipper({ ...this.#options, boats, prepare });
+  }
+
+  /** Must be called about once a second. */
+  runHousekeeping(): void {
+    this.#shipper?.runHousekeeping();
+  }
+
+  /** Time of the first failure since the store has last answered, milliseconds since 1970; undefined: it answers. */
+  get failingSinceMs(): number | undefined {
+    const state = this.#shipper?.state;
+    return state?.kind === "failing" ? state.sinceMs : undefined;
+  }
+
+  /** Health names no boat and no key: the endpoint needs no token. */
+  health(): ComponentHealth {
+    const sinceMs = this.failingSinceMs;
+    if (sinceMs === undefined) return { status: "ok" };
+    const since = new Date(sinceMs).toISOString();
+    return { status: "degraded", message: `frames are not stored since ${since}; they stay in the data directory` };
+  }
+
+  /** Stores what can be stored within {@linkcode LAST_STORING_MS}; no frames are stored after that. */
+  async stop(): Promise<void> {
+    await this.#shipper?.shipAll(AbortSignal.timeout(LAST_STORING_MS));
+    await this.#shipper?.stop();
+  }
+
+  /** Closes connections to the store, after the boats' files are closed. */
+  [Symbol.dispose](): void {
+    this.#store[Symbol.dispose]();
+  }
+}
