@@ -115,43 +115,22 @@ export const CLOUD_DEFAULTS = {
  * @throws the reason of `signal`
  */
 export async function startCloud(options: CloudOptions): Promise<Cloud> {
-  const { log = silentLogger, clock = systemClock, dataDirectory, ports, journal } = options;
-  const settings = { ...CLOUD_DEFAULTS, ...options, ...journal };
+  const { log = silentLogger, clock = systemClock, dataDirectory, ports } = options;
+  const settings = { ...CLOUD_DEFAULTS, ...options, ...options.journal };
   // `reload` changes these members.
   const limits: CloudLimits = settings;
   const instanceSettings = (): InstanceSettings => settings;
   const stall = new StallDetector(log);
-  const openReplica = replicasOf(settings, { clock, log });
-  // The instances and the retention of their files need each other.
-  let fleetRetention: FleetRetention | undefined = undefined;
-  const onFileEnded = (id: string) => fleetRetention?.wake(id);
-  const storing = options.store && await Storing.open(options.store, { clock, log, signal: options.signal });
-  const instances = await Instances.open({
-    dataDirectory: options.spoolDirectory ?? dataDirectory,
-    ...{ settings: instanceSettings, openReplica, frameStore: storing?.frameStore, onFileEnded, clock, log },
-  });
-  storing?.begin(instances);
+  const { storing, instances, fleetRetention } = await openBoats(options, { settings, clock, log });
   const scrub = new Scrub({ instances, bytesPerSecond: () => limits.scrubBytesPerSecond, clock, log });
-  fleetRetention = storing ? undefined : fleetRetentionOf(journal, { instances, log, clock });
   const service = new CloudService({ instances, settings: instanceSettings, clock, log });
   const memory = new StreamMemory(options.streamMemoryBytes);
   const { seriesPgns } = settings;
   const readers = new ReplicaReaders({ clock, stall, log, memory, seriesPgns, limits: () => settings });
   const access = new Access(limits, { log, isOverTls: ports.kind === "single" });
   const connections = await openConnections(options, { most: CLOUD_DEFAULTS.mostConnections, clock });
-  const parts = {
-    settings,
-    connections,
-    instances,
-    storing,
-    fleetRetention,
-    service,
-    readers,
-    access,
-    stall,
-    clock,
-    log,
-  };
+  const shared = { connections, access, stall, clock, log };
+  const parts = { settings, instances, storing, fleetRetention, service, readers, ...shared };
   let heartbeats = 0;
   const housekeeping = setInterval(() => {
     stall.run("housekeeping", () => instances.runHousekeeping());
@@ -195,6 +174,30 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     await stopParts();
     throw error;
   }
+}
+
+/** Opens the boats with their store and the retention of their files. */
+async function openBoats(
+  { dataDirectory, spoolDirectory = dataDirectory, store, journal, signal }: CloudOptions,
+  { settings, ...parts }: {
+    settings: InstanceSettings & CloudLimits & { ringFrames: number; maxValues: number };
+    clock: Clock;
+    log: Logger;
+  },
+): Promise<{ storing: Storing | undefined; instances: Instances; fleetRetention: FleetRetention | undefined }> {
+  const openReplica = replicasOf(settings, parts);
+  // The instances and the retention of their files need each other.
+  let fleetRetention: FleetRetention | undefined = undefined;
+  const onFileEnded = (id: string) => fleetRetention?.wake(id);
+  const storing = store && await Storing.open(store, { ...parts, signal });
+  const instances = await Instances.open({
+    dataDirectory: spoolDirectory,
+    ...{ settings: () => settings, openReplica, frameStore: storing?.frameStore, onFileEnded, ...parts },
+  });
+  storing?.begin(instances);
+  // Files that go to the store are deleted once they are there.
+  fleetRetention = storing ? undefined : fleetRetentionOf(journal, { instances, ...parts });
+  return { storing, instances, fleetRetention };
 }
 
 /** Opens the replicas of boats. */

@@ -23,7 +23,7 @@ const UP_TO_CLOUD = [
   ],
   ...["pki", "replication", "cloud"],
 ];
-const PARTS = [...UP_TO_CLOUD, "recordings", "http", "listen", "integrations"];
+const PARTS = [...UP_TO_CLOUD, "object_store", "recordings", "http", "listen", "integrations"];
 
 /** Who may import whom in src: the table of the architecture. */
 export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
