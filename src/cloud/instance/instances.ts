@@ -8,7 +8,7 @@ import {
 } from "../../base/mod.ts";
 import { JOURNAL_DIRECTORY_MODE } from "../../journal/mod.ts";
 import { isInstanceId } from "../../pki/mod.ts";
-import { isStoreError } from "../../object_store/mod.ts";
+import { isStoreError, StoreError } from "../../object_store/mod.ts";
 import { RpcError } from "../../replication/mod.ts";
 import { Instance } from "./instance.ts";
 import type { InstanceSettings } from "./settings.ts";
@@ -125,7 +125,10 @@ export class Instances implements Iterable<Instance> {
       return await this.#create(id);
     } catch (error) {
       this.#options.log.error("boat not created", { id, error: errorText(error) });
-      throw new RpcError("UNAVAILABLE", `the boat's directory cannot be created: ${errorText(error)}`);
+      const what = error instanceof StoreError
+        ? "what the store has of the boat is unknown"
+        : "the boat's directory cannot be created";
+      throw new RpcError("UNAVAILABLE", `${what}: ${errorText(error)}`);
     }
   }
 

@@ -10,35 +10,26 @@ import { needs } from "../../support/needs.ts";
 import { wireBlock } from "../block_check_fixture.ts";
 import { batch, BOAT, CloudFixture, framesOfIndex, wanted } from "../cloud_fixture.ts";
 import { range } from "../../support/session.ts";
+import { WrappedStore } from "../../support/wrapped_store.ts";
 
 const CLOUD = needs({ permissions: ["net", "read", "write", "env", "sys"] });
 
 /** A store whose answers to new objects wait while it is held. */
 function held(
-  store: ObjectStore,
+  inner: ObjectStore,
 ): { store: ObjectStore; hold: () => void; release: () => void; waiting: () => number } {
   let gate = Promise.withResolvers<void>();
   let waiting = 0;
   gate.resolve();
-  const slow: ObjectStore = {
-    url: store.url,
-    putIfAbsent: async (...args) => {
-      const answer = await store.putIfAbsent(...args);
-      waiting++;
-      await gate.promise;
-      waiting--;
-      return answer;
-    },
-    put: (...args) => store.put(...args),
-    get: (...args) => store.get(...args),
-    getRange: (...args) => store.getRange(...args),
-    list: (...args) => store.list(...args),
-    head: (...args) => store.head(...args),
-    delete: (...args) => store.delete(...args),
-    [Symbol.dispose]: () => {},
+  const store = new WrappedStore(inner);
+  store.after = async (call) => {
+    if (call !== "putIfAbsent") return;
+    waiting++;
+    await gate.promise;
+    waiting--;
   };
   return {
-    store: slow,
+    store,
     hold: () => gate = Promise.withResolvers(),
     release: () => gate.resolve(),
     waiting: () => waiting,

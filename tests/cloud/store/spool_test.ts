@@ -1,0 +1,229 @@
+// The data directory of a node with an object store: frames on their way to the store, and nothing else.
+import assert from "node:assert/strict";
+import { silentLogger } from "../../../src/base/mod.ts";
+import { type FrameStore, ObjectCache } from "../../../src/cloud/mod.ts";
+import { BoatObjects } from "../../../src/cloud/store/boat_objects.ts";
+import { JournalIndex } from "../../../src/journal/mod.ts";
+import { type ObjectStore, openStore } from "../../../src/object_store/mod.ts";
+import { eventually } from "../../support/eventually.ts";
+import { inFolder } from "../../support/folder.ts";
+import type { FrameSeen } from "../../support/journal_files.ts";
+import { needs } from "../../support/needs.ts";
+import { range } from "../../support/session.ts";
+import { WrappedStore } from "../../support/wrapped_store.ts";
+import { EPOCH, wireBlock } from "../block_check_fixture.ts";
+import { batch, BOAT, CloudFixture, framesOfIndex, statusWith, wanted } from "../cloud_fixture.ts";
+
+const CLOUD = needs({ permissions: ["net", "read", "write", "env", "sys"] });
+const FORMER = EPOCH;
+const NEXT = new Uint8Array(16).fill(0xb2);
+
+async function withStore(
+  work: (parts: { folder: string; store: WrappedStore; frameStore: FrameStore }) => Promise<void>,
+): Promise<void> {
+  await inFolder(async (folder) => {
+    using disk = await openStore({ url: `file://${folder}/store` });
+    const store = new WrappedStore(disk);
+    await work({ folder, store, frameStore: { store, cache: new ObjectCache({ store }) } });
+  });
+}
+
+/** All frames that the store has of the boat. */
+async function framesOf(store: ObjectStore, folder: string): Promise<FrameSeen[]> {
+  const objects = new BoatObjects({ id: BOAT, store });
+  await objects.list();
+  const directory = await Deno.makeTempDir({ dir: folder });
+  const index = await JournalIndex.open(directory, { log: silentLogger, open: (path) => objects.open(path) });
+  await index.add(objects.files);
+  return await framesOfIndex(index);
+}
+
+async function journalFiles(directory: string): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { name } of Deno.readDir(`${directory}/${BOAT}`)) if (name.endsWith(".lpj")) names.push(name);
+  return names.sort();
+}
+
+Deno.test(
+  "a local file is deleted once its frames are stored, and readers find them in the store",
+  CLOUD,
+  () =>
+    withStore(async ({ folder, store, frameStore }) => {
+      await using cloud = await CloudFixture.start(`${folder}/data`, { frameStore });
+      const { client } = await cloud.greeted();
+      const live = client.live();
+      for (const [first, last] of [[1, 300], [301, 600], [601, 900]] as const) {
+        await live.send(batch(first, last));
+        await eventually("all to be durable", () => cloud.boat.acknowledge() === last);
+        await cloud.boat.ship();
+      }
+      const [only, ...others] = await journalFiles(`${folder}/data`);
+      assert.ok(only !== undefined && others.length === 0, "the newest file stays for those who are reading it");
+      await cloud.boat.ship();
+      assert.deepEqual(await journalFiles(`${folder}/data`), []);
+      assert.equal(cloud.boat.record.storedThrough(), 900);
+      await cloud.boat.withFiles(async (files) => {
+        await files.findMissing();
+        files.findUnheld();
+      });
+      assert.deepEqual([cloud.boat.record.counters.vanishedFrames, cloud.boat.record.holes], [0, []]);
+      assert.deepEqual(await framesOf(store, folder), range(1, 900).map(wanted));
+      live.end();
+    }),
+);
+
+Deno.test(
+  "frames that a node had not stored when it ended are stored when it starts, without their boat",
+  CLOUD,
+  () =>
+    withStore(async ({ folder, store, frameStore }) => {
+      {
+        await using cloud = await CloudFixture.start(`${folder}/data`, { frameStore });
+        const { client } = await cloud.greeted({ headSeq: 200 });
+        const live = client.live();
+        await live.send(batch(200, 500));
+        const backfill = client.backfill();
+        await backfill.send({ block: wireBlock({ firstSeq: 51, frames: 100 }) });
+        await eventually("all to be durable", () => cloud.boat.record.received.durableCount === 401);
+        live.end();
+        backfill.end();
+      }
+      assert.deepEqual(await framesOf(store, folder), []);
+      await using cloud = await CloudFixture.start(`${folder}/data`, { frameStore });
+      assert.ok(cloud.boat.hasUnstored && !cloud.boat.isOpen);
+      await cloud.boat.ship();
+      assert.deepEqual(await framesOf(store, folder), [...range(51, 150), ...range(200, 500)].map(wanted));
+    }),
+);
+
+Deno.test(
+  "while the store is away a boat is asked for nothing; when it answers, for what is really missing",
+  CLOUD,
+  () =>
+    withStore(async ({ folder, store, frameStore }) => {
+      {
+        await using cloud = await CloudFixture.start(`${folder}/data`, { frameStore });
+        const { client } = await cloud.greeted({ headSeq: 100 });
+        const live = client.live();
+        await live.send(batch(100, 500));
+        await eventually("all to be durable", () => cloud.boat.record.received.durableCount === 401);
+        await cloud.boat.ship();
+        await cloud.boat.ship();
+        live.end();
+      }
+      store.isAway = true;
+      await using cloud = await CloudFixture.start(`${folder}/data`, { frameStore });
+      const { client, response } = await cloud.greeted({ headSeq: 600 });
+      const { holes, liveStartFrom, known, storedThrough } = response;
+      assert.deepEqual({ holes, liveStartFrom, known, storedThrough }, {
+        holes: [],
+        liveStartFrom: 600,
+        known: true,
+        storedThrough: 0,
+      });
+      const live = client.live();
+      await live.send(batch(600, 700));
+      await eventually("all to be durable", () => cloud.boat.record.received.durableCount === 401 + 101);
+      await assert.rejects(cloud.boat.ship(), /Cannot reach the store of the test/);
+      assert.equal(cloud.boat.record.counters.vanishedFrames, 0);
+      store.isAway = false;
+      await cloud.boat.ship();
+      await assert.rejects(statusWith(live, () => false), /the store answers again/);
+      const again = await cloud.greeted({ headSeq: 700 });
+      assert.deepEqual(again.response.holes, [[1, 100], [501, 600]].map(([start, end]) => ({ start, end })));
+      assert.equal(cloud.boat.record.counters.vanishedFrames, 0);
+      assert.deepEqual(await framesOf(store, folder), [...range(100, 500), ...range(600, 700)].map(wanted));
+    }),
+);
+
+Deno.test(
+  "a node with an empty disk knows former epochs, asks for what they lack, and says what is not stored",
+  CLOUD,
+  () =>
+    withStore(async ({ folder, frameStore }) => {
+      const former = { epoch: FORMER, head: 500, oldest: 1, void: [], lost: [] };
+      const features = ["batch", "void", "bus", "quiet-status", "former"];
+      {
+        await using cloud = await CloudFixture.start(`${folder}/one`, { frameStore });
+        const { client } = await cloud.greeted({ headSeq: 100 });
+        const live = client.live();
+        await live.send(batch(100, 400));
+        await eventually("all to be durable", () => cloud.boat.record.received.durableCount === 301);
+        const next = await cloud.greeted({ epoch: NEXT, headSeq: 0, features, former: [former] });
+        assert.deepEqual(next.response.formerHoles, [
+          { epoch: FORMER, holes: [{ start: 1, end: 100 }, { start: 401, end: 501 }], isUnstored: true },
+        ]);
+        await cloud.boat.ship();
+        live.end();
+      }
+      await Deno.remove(`${folder}/one`, { recursive: true });
+      await using cloud = await CloudFixture.start(`${folder}/two`, { frameStore });
+      const { response, client } = await cloud.greeted({ epoch: NEXT, headSeq: 0, features, former: [former] });
+      assert.deepEqual(response.known, true);
+      assert.deepEqual(response.formerHoles, [
+        { epoch: FORMER, holes: [{ start: 1, end: 100 }, { start: 401, end: 501 }] },
+      ]);
+      // The old epoch is not the current one: a machine that counts on in it is a copy.
+      await assert.rejects(cloud.greeted({ epoch: FORMER, headSeq: 600, features }), /two machines may be this boat/);
+      client.close();
+    }),
+);
+
+Deno.test(
+  "a damaged file stays in the data directory, and what is readable of it is stored",
+  CLOUD,
+  () =>
+    withStore(async ({ folder, store, frameStore }) => {
+      {
+        await using cloud = await CloudFixture.start(`${folder}/data`, { frameStore });
+        const { client } = await cloud.greeted();
+        const live = client.live();
+        await live.send(batch(1, 2000));
+        await eventually("all to be durable", () => cloud.boat.acknowledge() === 2000);
+        live.end();
+      }
+      const [name = ""] = await journalFiles(`${folder}/data`);
+      const path = `${folder}/data/${BOAT}/${name}`;
+      const bytes = await Deno.readFile(path);
+      bytes[Math.floor(bytes.length / 2)]! ^= 0xff;
+      await Deno.writeFile(path, bytes);
+      await using cloud = await CloudFixture.start(`${folder}/data`, { frameStore });
+      for (let i = 0; i < 3; i++) await cloud.boat.ship();
+      assert.deepEqual(await journalFiles(`${folder}/data`), [name]);
+      const found = await framesOf(store, folder);
+      assert.ok(found.length > 0 && found.length < 2000);
+      assert.deepEqual(found, found.map(({ seq }) => wanted(seq)));
+      assert.ok(cloud.boat.record.storedThrough()! < 2000);
+    }),
+);
+
+Deno.test(
+  "a node that starts while the store is away takes its known boats, and others once it answers",
+  CLOUD,
+  () =>
+    withStore(async ({ folder, store, frameStore }) => {
+      for (const [instanceId, directory] of [[BOAT, "one"], ["boat-002", "two"]] as const) {
+        await using cloud = await CloudFixture.start(`${folder}/${directory}`, { frameStore });
+        const { client } = await cloud.greeted({ instanceId });
+        const live = client.live();
+        await live.send(batch(1, 100));
+        const boat = cloud.instances.get(instanceId)!;
+        await eventually("all to be durable", () => boat.acknowledge() === 100);
+        await boat.ship();
+        live.end();
+      }
+      store.isAway = true;
+      await using cloud = await CloudFixture.start(`${folder}/one`, { frameStore });
+      assert.deepEqual([...cloud.instances].map(({ id }) => id), [BOAT]);
+      assert.equal((await cloud.greeted({ headSeq: 100 })).response.durableThrough, 100);
+      await assert.rejects(
+        cloud.greeted({ instanceId: "boat-002", headSeq: 100 }),
+        /what the store has of the boat is unknown: Cannot reach the store/,
+      );
+      store.isAway = false;
+      await cloud.instances.restore();
+      assert.deepEqual([...cloud.instances].map(({ id }) => id), [BOAT, "boat-002"]);
+      const { response: { holes, durableThrough } } = await cloud.greeted({ instanceId: "boat-002", headSeq: 100 });
+      assert.deepEqual({ holes, durableThrough }, { holes: [], durableThrough: 100 });
+    }),
+);
