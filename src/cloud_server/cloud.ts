@@ -261,6 +261,7 @@ function apiOf(
     connections,
     version: VERSION,
     certificates: listeners.certificates,
+    storeFailingSinceMs: () => storing?.failingSinceMs,
     archiveFailures: (id) => fleetRetention?.status(id)?.archiveFailures ?? 0,
   });
   const health = () =>

@@ -54,6 +54,7 @@ Deno.test(
         former_epochs: [],
         epoch: EPOCH.toHex(),
         ack_seq: 999,
+        stored_seq: null,
         lost: [{ start: 2601, end: 2701, reason: "pruned" }],
         recording: { state: "idle" },
         storage: { state: "ok", missing: [], checked_at: null },

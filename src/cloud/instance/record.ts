@@ -303,6 +303,8 @@ export class InstanceRecord {
       cursor,
       /** Every frame up to and including this number is synced to disk, void or lost. */
       ackSeq: ack,
+      /** The same in the object store; undefined: there is none. */
+      storedThrough: this.storedThrough(),
       /** Highest number received live; 0: unknown. */
       receivedThrough: this.receivedThrough,
       /** The boat's last number, from its declarations and received frames. */

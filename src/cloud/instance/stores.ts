@@ -51,6 +51,8 @@ export class InstanceStores {
   #replica: Replica | undefined;
   /** Local files have frames that may not be stored. */
   #hasUnstored: boolean;
+  /** When the files were last closed. */
+  #lastStoredThrough = 0;
   #isPaused = false;
   #isOpening = false;
 
@@ -287,9 +289,10 @@ export class InstanceStores {
   }
 
   #storedThrough(): number | undefined {
+    if (!this.#options.frameStore) return undefined;
     const { epoch, received } = this.#record;
-    if (epoch === undefined) return undefined;
-    return this.#store?.storedThrough(epoch, { absent: [...received.void, ...received.lost] });
+    if (epoch === undefined || !this.#store) return this.#lastStoredThrough;
+    return this.#store.storedThrough(epoch, { absent: [...received.void, ...received.lost] });
   }
 
   /** Stops the replica, and writes and closes all files. Frames that could not be written are missing again. */
@@ -301,6 +304,7 @@ export class InstanceStores {
     this.#ledger?.endFiles(() => false);
     await this.#ledger?.close();
     this.#hasUnstored = (journal && this.#store?.hasUnstored({ index: journal.index, isOpen: () => false })) ?? false;
+    this.#lastStoredThrough = this.#storedThrough() ?? 0;
     this.#ledger = undefined;
     this.#store = undefined;
     this.#journal = undefined;

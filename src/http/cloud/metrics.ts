@@ -7,6 +7,8 @@ export interface CloudMetricSources extends ServerSources {
   readers: ReaderSources;
   /** Failed archive attempts of a boat since the start; left out: nothing is archived. */
   archiveFailures?: (id: string) => number;
+  /** Since when the object store has not answered, milliseconds since 1970; undefined: it answers, or there is none. */
+  storeFailingSinceMs?: () => number | undefined;
 }
 
 /** A metric with one value per instance and set of further labels. */
@@ -33,6 +35,11 @@ const INSTANCE_FIGURES: readonly InstanceFigure[] = [
   instanceGauge("cursor", "Cursor: every frame up to and including this number is stored, or is lost", (s) => s.cursor),
   instanceGauge("holes", "Ranges of frames that are still missing", (s) => s.holes.length),
   instanceGauge("ack_lag_seqs", "Frames received and not synced to disk yet", (s) => Math.max(0, s.cursor - s.ackSeq)),
+  instanceGauge(
+    "stored_lag_seqs",
+    "Frames synced to disk that are not in the object store yet; 0 without one",
+    (s) => Math.max(0, s.ackSeq - (s.storedThrough ?? s.ackSeq)),
+  ),
   instanceGauge("boat_head_seq", "Newest sequence number that the boat has reported", (s) => s.boatHeadSeq),
   instanceGauge(
     "last_seen_seconds",
@@ -114,6 +121,11 @@ export class CloudMetrics {
     yield* figureTexts([
       gauge("vbg_cloud_instances_total", "Known boats", () => rows.length),
       gauge("vbg_cloud_instances_connected", "Connected boats", () => connected),
+      gauge(
+        "vbg_cloud_store_failing_since_seconds",
+        "Since when the object store has not answered, seconds since 1970; 0: it answers, or there is none",
+        () => (this.#sources.storeFailingSinceMs?.() ?? 0) / 1000,
+      ),
     ]);
     if (server) yield* figureTexts(this.#server);
     let previousName = "";

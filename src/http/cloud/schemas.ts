@@ -37,6 +37,10 @@ export const instanceStatusSchema = named("InstanceStatus", {
     count,
     "Every frame up to and including this number is synced to disk, or is lost; goes back when files disappear",
   ),
+  stored_seq: described(
+    count.nullable(),
+    "Every frame up to and including this number is in the object store, or is lost; null: the cloud has no store",
+  ),
   received_through: described(count, "Highest sequence number received live"),
   lost: described(
     z.array(z.object({ ...range, reason: z.string() })),
@@ -94,13 +98,14 @@ export function describeInstance(summary: InstanceSummary): z.output<typeof inst
 
 /** Maps a summary to the full status of an instance. */
 export function describeStatus(summary: InstanceSummary): z.output<typeof instanceStatusSchema> {
-  const { boatJournalBytes, epoch, ackSeq, receivedThrough, lost, formerEpochs, recording, vanished, checkedMs } =
-    summary;
+  const { boatJournalBytes, epoch, ackSeq, storedThrough, receivedThrough, lost, formerEpochs, recording } = summary;
+  const { vanished, checkedMs } = summary;
   return {
     ...describeInstance(summary),
     boat_journal_bytes: boatJournalBytes,
     epoch: epoch ?? null,
     ack_seq: ackSeq,
+    stored_seq: storedThrough ?? null,
     received_through: receivedThrough,
     lost,
     former_epochs: formerEpochs.map(({ epoch, headSeq, holes, lost, refused }) => {
