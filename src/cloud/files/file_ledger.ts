@@ -16,6 +16,14 @@ interface KnownFile {
   isEnded: boolean;
 }
 
+/** Options of {@linkcode FileLedger.read}. */
+export interface LedgerOptions {
+  id: string;
+  /** True where files are few and soon gone: after a crash all of them are read again. Default: saved when a file ends. */
+  isSavedAtClose?: boolean;
+  log: Logger;
+}
+
 interface SavedLedger {
   epoch: string;
   pruned: Ranges;
@@ -34,13 +42,16 @@ export class FileLedger {
   /** Numbers that are in the object store, whatever files there are. */
   #stored = new Ranges();
   #isComplete = false;
+  readonly #isSavedAtClose: boolean;
+  #isChanged = false;
 
-  private constructor(file: DurableFile, { id, log }: { id: string; log: Logger }) {
+  private constructor(file: DurableFile, { id, isSavedAtClose = false, log }: LedgerOptions) {
+    this.#isSavedAtClose = isSavedAtClose;
     this.#file = new JsonFile(file, { what: `list of the files of "${id}"`, content: () => this.#content(), log });
   }
 
   /** Reads the saved ledger; it is empty and incomplete if that fails. */
-  static async read(directory: string, options: { id: string; log: Logger }): Promise<FileLedger> {
+  static async read(directory: string, options: LedgerOptions): Promise<FileLedger> {
     const file = new AtomicFile(directory, { name: LEDGER_FILE, maxBytes: MAX_LEDGER_BYTES });
     const ledger = new FileLedger(file, options);
     const what = `list of the files of "${options.id}"`;
@@ -92,20 +103,20 @@ export class FileLedger {
   /** Marks the files that are not open as complete. */
   endFiles(isOpen: (name: string) => boolean): void {
     for (const [name, file] of this.#files) if (!file.isEnded && !isOpen(name)) file.isEnded = true;
-    this.#file.changed();
+    this.#changed();
   }
 
   /** Sets the content of a file. */
   set(name: string, file: KnownFile): void {
     this.#files.set(name, file);
-    this.#file.changed();
+    this.#changed();
   }
 
   /** All files were read. Frames that are missing now were deleted before the ledger existed. */
   complete(missing: Ranges): void {
     this.#pruned = this.#pruned.union(missing);
     this.#isComplete = true;
-    this.#file.changed();
+    this.#changed();
   }
 
   /** Removes a file that is intentionally deleted. */
@@ -117,7 +128,7 @@ export class FileLedger {
   drop(name: string): Ranges {
     const ranges = this.rangesOf(name) ?? new Ranges();
     this.#files.delete(name);
-    this.#file.changed();
+    this.#changed();
     return ranges.subtract(this.held());
   }
 
@@ -135,12 +146,20 @@ export class FileLedger {
 
   /** Saves changes at once. */
   flush(): Promise<void> {
+    if (this.#isChanged) this.#file.changed();
+    this.#isChanged = false;
     return this.#file.flush();
   }
 
   /** Saves changes and stops saving. */
-  close(): Promise<void> {
-    return this.#file.close();
+  async close(): Promise<void> {
+    await this.flush();
+    await this.#file.close();
+  }
+
+  #changed(): void {
+    if (this.#isSavedAtClose) this.#isChanged = true;
+    else this.#file.changed();
   }
 
   #content(): unknown {

@@ -105,7 +105,7 @@ export class InstanceStores {
     const { id, directory, settings, frameStore, clock, log, onFileEnded } = this.#options;
     this.#isOpening = true;
     try {
-      const ledger = await FileLedger.read(directory, { id, log });
+      const ledger = await FileLedger.read(directory, { id, isSavedAtClose: frameStore !== undefined, log });
       const store = frameStore && new BoatStore({ id, frameStore, log });
       await store?.list();
       const journal = await InstanceJournal.open({
