@@ -30,6 +30,8 @@ export class Ring {
   readonly capacity: number;
   readonly #pool: RingPool;
   #headers = new Headers(0, new ArrayBuffer(0));
+  /** At most {@linkcode Ring.capacity}. */
+  #mostSlots: number;
   #slots = 0;
   #arena = new Uint8Array(0);
   #maxArenaBytes: number;
@@ -45,7 +47,7 @@ export class Ring {
     if (!(capacity >= 1) || !Number.isInteger(Math.log2(capacity))) {
       throw new RangeError(`Cannot make a ring of ${capacity} frames: the size must be a power of two`);
     }
-    this.capacity = capacity;
+    this.capacity = this.#mostSlots = capacity;
     this.#pool = pool;
     this.#maxArenaBytes = this.#arenaLimit();
     this.#base = this.#head = this.#evictedThrough = firstSeq - 1;
@@ -98,11 +100,19 @@ export class Ring {
     this.#maxArenaBytes = this.#arenaLimit();
   }
 
+  /** Keeps at most `frames`, a power of two up to the capacity. Fewer than before: evicts all, so that memory is freed. */
+  limit(frames: number): void {
+    if (frames === this.#mostSlots) return;
+    this.#mostSlots = Math.min(frames, this.capacity);
+    this.#maxArenaBytes = this.#arenaLimit();
+    if (this.#slots > this.#mostSlots) this.release();
+  }
+
   /** Stores a copy of a message under `seq`, which must be above the head. */
   push(seq: number, message: Message): void {
     if (this.#slots === 0) this.#allocateInitial();
     if (this.#oldest > this.#head) this.#oldest = seq;
-    while (seq - this.#oldest >= this.#slots && this.#slots < this.capacity) this.#growSlots();
+    while (seq - this.#oldest >= this.#slots && this.#slots < this.#mostSlots) this.#growSlots();
     if (seq - this.#slots >= this.#oldest) this.#evictBelow(seq - this.#slots + 1);
     const { length } = message;
     const start = this.#reserve(length);
@@ -140,13 +150,13 @@ export class Ring {
   }
 
   #allocateInitial(): void {
-    this.#slots = Math.min(INITIAL_SLOTS, this.capacity);
+    this.#slots = Math.min(INITIAL_SLOTS, this.#mostSlots);
     this.#headers = new Headers(this.#slots, this.#pool.allocate(this.#slots * HEADER_BYTES));
     this.#arena = new Uint8Array(this.#pool.allocate(INITIAL_ARENA_BYTES));
   }
 
   #arenaLimit(): number {
-    return this.capacity * MAX_BYTES_PER_FRAME;
+    return this.#mostSlots * MAX_BYTES_PER_FRAME;
   }
 
   /** Reserves `length` contiguous bytes; grows the arena, up to its limit, before it overwrites frames. */

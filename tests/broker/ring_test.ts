@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Ring } from "../../src/broker/mod.ts";
+import { Ring, RingPool } from "../../src/broker/mod.ts";
 import { formatHex, type Message, newStoredFrame } from "../../src/frame/mod.ts";
 import { message } from "../support/messages.ts";
 import { Random } from "../support/random.ts";
@@ -233,4 +233,26 @@ Deno.test("a ring that is cleared begins at 1 again and shows nothing of before"
   for (let seq = 0; seq < 150; seq++) assert.equal(readText(ring, seq), undefined);
   ring.push(1, message());
   assert.deepEqual([ring.head, ring.oldest, ring.size], [1, 1, 1]);
+});
+
+Deno.test("a limited ring keeps that many of the newest frames, and a lower limit gives the memory back", () => {
+  const pool = new RingPool();
+  const ring = new Ring(65_536, { pool });
+  const push = (from: number, to: number) => {
+    for (let seq = from; seq <= to; seq++) ring.push(seq, message({ data: [seq & 0xff, seq >> 8] }));
+  };
+  ring.limit(1024);
+  push(1, 5000);
+  assert.deepEqual([ring.oldest, ring.size, ring.evictedThrough], [3977, 1024, 3976]);
+  ring.limit(65_536);
+  push(5001, 50_000);
+  assert.equal(ring.oldest, 3977, "a higher limit evicts nothing");
+  ring.limit(1024);
+  assert.deepEqual([ring.oldest, ring.head, ring.size, ring.evictedThrough], [50_001, 50_000, 0, 50_000]);
+  assert.ok(pool.bytes > 2_000_000, "what it had is free");
+  push(50_001, 60_000);
+  assert.deepEqual([ring.oldest, ring.size], [58_977, 1024]);
+  for (let seq = ring.oldest; seq <= ring.head; seq++) {
+    assert.ok(readText(ring, seq)?.endsWith(formatHex(Uint8Array.of(seq & 0xff, seq >> 8), { start: 0, length: 2 })));
+  }
 });

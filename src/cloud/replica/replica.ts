@@ -46,6 +46,11 @@ interface Current {
   epoch: string;
 }
 
+/** Frames kept in memory of a boat that nobody reads, a power of two. Whoever begins to read reads older ones from the files. */
+const UNREAD_RING_FRAMES = 1024;
+/** A ring of a boat that nobody has read for this time gives its memory back. */
+const UNREAD_AFTER_MS = 60_000;
+
 interface Parts {
   feed: Feed;
   current: Current;
@@ -70,6 +75,8 @@ export class Replica {
   readonly #file: DurableFile;
   readonly #stopListeners: (() => void)[] = [];
   #holders = 0;
+  /** Since when nobody has read, monotonic milliseconds. */
+  #readMs: number;
   /** True if a frame has arrived since the last check: reading the clock costs more than publishing. */
   #isFed = false;
   #usedMs: number;
@@ -85,7 +92,8 @@ export class Replica {
     this.#current = current;
     this.#time = time;
     this.#file = file;
-    this.#usedMs = options.clock.monoMs();
+    this.#usedMs = this.#readMs = options.clock.monoMs();
+    this.broker.ring.limit(Math.min(UNREAD_RING_FRAMES, options.ringFrames));
   }
 
   /**
@@ -137,6 +145,7 @@ export class Replica {
   /** Keeps the replica from being idle until the returned function is called. */
   hold(): () => void {
     this.#holders++;
+    this.broker.ring.limit(this.#options.ringFrames);
     let isHeld = true;
     return () => {
       if (!isHeld) return;
@@ -177,7 +186,12 @@ export class Replica {
 
   /** Removes idle devices and expired sessions. Must be called once a second. */
   runHousekeeping(): void {
-    this.idleMs(this.#options.clock.monoMs());
+    const nowMs = this.#options.clock.monoMs();
+    this.idleMs(nowMs);
+    if (this.#holders > 0 || this.sessions.streaming > 0) this.#readMs = nowMs;
+    const { ringFrames } = this.#options;
+    const isRead = nowMs - this.#readMs < UNREAD_AFTER_MS;
+    this.broker.ring.limit(isRead ? ringFrames : Math.min(UNREAD_RING_FRAMES, ringFrames));
     this.broker.registry.expire(this.#time.ms, this.#options.deviceIdleTimeoutMs);
     this.sessions.runHousekeeping();
     // Whether readers wait for holes may change with time alone.
