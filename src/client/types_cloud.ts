@@ -105,6 +105,8 @@ export interface InstanceStatus extends InstanceSummary {
   epoch: string | null;
   /** All frames up to and including this number are on the cloud's disk, or lost for good. */
   ack_seq: number;
+  /** The same in the object store; null: the cloud has none, undefined: an earlier release. */
+  stored_seq?: number | null;
   /** Highest sequence number received live. */
   received_through: number;
   /** Frames that the boat can no longer send. */
