@@ -151,6 +151,11 @@ export class Instance {
     return this.#stores.hasFiles;
   }
 
+  /** True if the boat has a journal of its own, in which it keeps frames until they are stored. */
+  get keepsFrames(): boolean {
+    return this.record.journalBytes > 0;
+  }
+
   /** Stores the frames of its files. Must not run twice at a time. @throws {StoreError} try again later */
   async ship(signal?: AbortSignal): Promise<void> {
     await this.#inTurn(async () => {

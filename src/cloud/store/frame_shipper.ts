@@ -5,6 +5,8 @@ export interface Shipped {
   readonly id: string;
   /** True if frames in its files may not be in the store. */
   readonly hasUnstored: boolean;
+  /** True if the boat keeps its frames until they are stored; false: it has no journal. */
+  readonly keepsFrames: boolean;
   /** Stores the frames of its files. @throws {Error} some are not stored: try again later */
   ship(signal: AbortSignal): Promise<void>;
 }
@@ -20,12 +22,14 @@ export interface FrameShipperOptions {
   boats: Iterable<Shipped>;
   /** Must succeed once before any frames are stored; default: nothing. @throws {Error} the store does not answer yet */
   prepare?: ((signal: AbortSignal) => Promise<void>) | undefined;
-  /** Time from one storing to the next for each boat, milliseconds. */
+  /** Time from one storing to the next for each boat, milliseconds; at most {@linkcode UNKEPT_INTERVAL_MS} if the boat keeps no frames. */
   intervalMs: number;
   clock: Clock;
   log: Logger;
 }
 
+/** Longest interval of boats without a journal: until then, their frames are on this machine only, milliseconds. */
+export const UNKEPT_INTERVAL_MS = 5000;
 /** Boats whose frames are stored at the same time: a request mostly waits for the store's disks. */
 const BOATS_AT_ONCE = 16;
 /** After a failure no boat is tried for this time, milliseconds. */
@@ -55,12 +59,13 @@ export class FrameShipper {
 
   /** Begins what is due. Must be called about once a second. */
   runHousekeeping(): void {
-    const { boats, intervalMs, clock } = this.#options;
+    const { boats, clock } = this.#options;
     const nowMs = clock.monoMs();
     if (nowMs < this.#retryMs || !this.#isPrepared()) return;
     for (const boat of boats) {
       if (this.#working.size >= BOATS_AT_ONCE) return;
       if (!boat.hasUnstored || this.#working.has(boat)) continue;
+      const intervalMs = Math.min(this.#options.intervalMs, boat.keepsFrames ? Infinity : UNKEPT_INTERVAL_MS);
       const dueMs = this.#dueMs.get(boat) ?? nowMs + phaseOf(boat.id) * intervalMs;
       this.#dueMs.set(boat, dueMs);
       if (nowMs < dueMs) continue;

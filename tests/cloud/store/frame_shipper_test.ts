@@ -8,7 +8,7 @@ class Fleet {
   readonly clock = new FakeClock();
   readonly logged: string[] = [];
   readonly times = new Map<string, number[]>();
-  readonly boats: { id: string; hasUnstored: boolean; ship: () => Promise<void> }[];
+  readonly boats: { id: string; hasUnstored: boolean; keepsFrames: boolean; ship: () => Promise<void> }[];
   readonly shipper: FrameShipper;
   fault: string | undefined;
   /** Boats whose storing waits until it is resolved. */
@@ -20,6 +20,7 @@ class Fleet {
     this.boats = Array.from({ length: count }, (_, i) => ({
       id: `boat-${i}`,
       hasUnstored: true,
+      keepsFrames: true,
       ship: () => this.#ship(`boat-${i}`),
     }));
     const log = new Logger({ format: "json", write: (line) => this.logged.push(JSON.parse(line).message) });
@@ -88,5 +89,15 @@ Deno.test("no more than 16 boats' frames are stored at a time, and none of a boa
   resolve();
   await fleet.run(60);
   assert.equal(fleet.times.size, 100);
+  await fleet.shipper.stop();
+});
+
+Deno.test("frames of a boat without a journal are stored every 5 s", async () => {
+  const fleet = new Fleet(2);
+  fleet.boats[1]!.keepsFrames = false;
+  await fleet.run(61);
+  const [kept = [], unkept = []] = ["boat-0", "boat-1"].map((id) => fleet.times.get(id));
+  assert.ok(kept.length >= 1 && kept.length <= 3, `${kept}`);
+  assert.ok(unkept.length >= 11 && unkept.length <= 13, `${unkept}`);
   await fleet.shipper.stop();
 });
