@@ -6,7 +6,8 @@ import { type BodyLimits, readBody } from "./bodies.ts";
 import { type WebApp, webAppReply } from "./webapps.ts";
 import { pageReply } from "./page/page.ts";
 import { noQuery, readParts, readQuery } from "./params.ts";
-import { ApiError, finish, json, preflight, problem } from "./reply.ts";
+import { SourceUnavailableError } from "../journal/mod.ts";
+import { ApiError, finish, json, overloaded, preflight, problem } from "./reply.ts";
 
 /** Replies of a path by status: media type, schema of the body and descriptions of headers; null: no body. */
 export type Replies = Record<
@@ -202,6 +203,9 @@ export function serveRoutes(
     throw missing(app, req.method, req.path);
   });
   app.onError((error, { req }) => {
+    if (error instanceof SourceUnavailableError) {
+      return problem(overloaded(`The frames cannot be read now: ${error.message}`));
+    }
     if (!(error instanceof ApiError)) {
       log.error("request failed", { method: req.method, path: req.path, error: error.stack ?? String(error) });
     }

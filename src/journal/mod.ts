@@ -23,7 +23,7 @@ export * from "./digest/window_digest_read.ts";
 export * from "./errors.ts";
 export { type BlockFile, openBlockFile } from "./file/block_file.ts";
 export { JournalFile, type JournalFileOptions } from "./file/journal_file.ts";
-export { type FileSource, openLocal, type OpenSource, readFileAt } from "./file/source.ts";
+export { type FileSource, openLocal, type OpenSource, readFileAt, SourceUnavailableError } from "./file/source.ts";
 export * from "./file/layout.ts";
 export {
   JOURNAL_DIRECTORY_MODE,
@@ -36,10 +36,13 @@ export {
 } from "./file/name.ts";
 export type { BlockLocation, BlockRange } from "./index/block_table.ts";
 export {
+  type FileHead,
   type FileIndex,
+  HEAD_BYTES,
   type IndexedBlock,
   type ReadAt,
   readFileIndex,
+  readHead,
   readingAhead,
   type SeenRange,
   storedBytes,

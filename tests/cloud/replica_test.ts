@@ -392,34 +392,3 @@ Deno.test(
     assert.deepEqual(knowledge(replica.broker), before);
   }),
 );
-
-Deno.test(
-  "a replica that nobody reads keeps few frames in memory; all while somebody reads, and for a minute after",
-  DISK,
-  withBoat(async (boat) => {
-    const { clock } = boat;
-    const replica = await boat.replica({ ringFrames: 8192 });
-    const { ring } = replica.broker;
-    const feed = (frames: number) => {
-      for (let i = 0; i < frames; i++) boat.feed(message(), replica);
-    };
-    feed(3000);
-    assert.equal(ring.size, 1024);
-    const letGo = replica.hold();
-    feed(3000);
-    assert.equal(ring.size, 1024 + 3000);
-    clock.advance(10 * MINUTE_MS);
-    replica.runHousekeeping();
-    assert.equal(ring.size, 1024 + 3000);
-    letGo();
-    clock.advance(MINUTE_MS - 1);
-    replica.runHousekeeping();
-    assert.equal(ring.size, 1024 + 3000);
-    clock.advance(1);
-    replica.runHousekeeping();
-    assert.deepEqual([ring.size, ring.evictedThrough], [0, 6000]);
-    feed(3000);
-    assert.equal(ring.size, 1024);
-    await replica.stop();
-  }),
-);

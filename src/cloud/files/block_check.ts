@@ -12,6 +12,7 @@ import {
   readBlock,
   readDigest,
   type SealedBlock,
+  SourceUnavailableError,
   type WindowDigest,
 } from "../../journal/mod.ts";
 import { type BackfillBlock, MAX_DIGESTS, MAX_FRAME_DATA_BYTES, type Range } from "../../replication/mod.ts";
@@ -175,12 +176,26 @@ export class ContentCheck {
       if (!holds({ start: firstSeq, end: lastSeq + 1 })) continue;
       const key = `${epoch} ${firstSeq} ${lastSeq}`;
       if (!this.#known.has(key) && read++ >= MAX_READ) continue;
-      const stored = this.#known.get(key) ?? await this.#read(key, { digest, index, epoch });
+      const stored = this.#known.get(key) ?? await this.#tryRead(key, { digest, index, epoch });
+      // Boats are served while the store is away, too; their next handshake is compared.
+      if (stored === "unavailable") break;
       if (stored === undefined) continue;
       if (!isSameHash(stored, hash)) return { kind: "different", firstSeq, lastSeq };
       throughSeq = Math.max(throughSeq, lastSeq);
     }
     return { kind: "same", throughSeq };
+  }
+
+  async #tryRead(
+    key: string,
+    stored: Pick<Stored, "index" | "epoch"> & { digest: WindowDigest },
+  ): Promise<Uint8Array | "unavailable" | undefined> {
+    try {
+      return await this.#read(key, stored);
+    } catch (error) {
+      if (error instanceof SourceUnavailableError) return "unavailable";
+      throw error;
+    }
   }
 
   /** The digest of stored frames; undefined if a frame cannot be read. */
@@ -233,7 +248,8 @@ async function* blocksUpTo(
     try {
       yield await reader.read(place.path, place);
     } catch (error) {
-      if (!(error instanceof BlockError || error instanceof Deno.errors.NotFound)) throw error;
+      const isUnreadable = error instanceof BlockError || error instanceof Deno.errors.NotFound;
+      if (!isUnreadable && !(error instanceof SourceUnavailableError)) throw error;
     }
   }
   for (const bytes of unwritten) {

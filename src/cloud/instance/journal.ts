@@ -3,6 +3,7 @@ import type { Message } from "../../frame/mod.ts";
 import {
   epochWordOf,
   JournalIndex,
+  type JournalIndexOptions,
   type JournalState,
   JournalWriter,
   type JournalWriterOptions,
@@ -44,6 +45,8 @@ export interface InstanceJournalOptions extends Pick<JournalWriterOptions, "devi
   onWritten?: ((block: WrittenBlock) => void) | undefined;
   /** Opens files for reading; default: on the local disk. */
   openSource?: OpenSource | undefined;
+  /** Lists files outside the directory again. */
+  relist?: JournalIndexOptions["relist"];
 }
 
 /**
@@ -87,13 +90,13 @@ export class InstanceJournal {
    * @throws {Error} the directory cannot be read or written
    */
   static async open(options: InstanceJournalOptions): Promise<InstanceJournal> {
-    const { directory, openSource: open, log } = options;
+    const { directory, openSource: open, relist, log } = options;
     const { compression } = options.settings();
     const recovered = await recover({ directory, prefix: LIVE_PREFIX, compression, onlyOwn: true, log });
     await repairNewestFiles({ directory, prefix: BACKFILL_PREFIX, count: MAX_OPEN_BACKFILL_FILES, log });
     const owner: { journal?: InstanceJournal } = {};
     const unwritten = () => owner.journal?.unwritten() ?? [];
-    const index = await JournalIndex.open(directory, { log, open, unwritten });
+    const index = await JournalIndex.open(directory, { log, open, relist, unwritten });
     return new InstanceJournal(options, { recovered, owner, index });
   }
 

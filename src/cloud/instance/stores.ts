@@ -111,6 +111,7 @@ export class InstanceStores {
       const journal = await InstanceJournal.open({
         ...{ directory, settings, clock, log },
         openSource: store && ((path) => isFrameKey(path) ? store.objects.open(path) : openLocal(path)),
+        relist: store && (() => store.listForReading()),
         devices: () => Array.from(this.#replica?.broker.registry ?? [], blockDevice).filter(({ name }) => name !== 0n),
         productOf: (bus, src) => this.#replica?.broker.registry.get(bus, src)?.product,
         onLiveEnded: () => void this.#replica?.writeSnapshot(),

@@ -1,7 +1,14 @@
 import { turn } from "../../base/mod.ts";
 import type { Broker } from "../../broker/mod.ts";
 import { newStoredFrame } from "../../frame/mod.ts";
-import { ActiveDevices, type Block, type BlockDevice, BlockError, type JournalIndex } from "../../journal/mod.ts";
+import {
+  ActiveDevices,
+  type Block,
+  type BlockDevice,
+  BlockError,
+  type JournalIndex,
+  SourceUnavailableError,
+} from "../../journal/mod.ts";
 
 /** Maximum numbers read when a replica starts: 20 minutes of 200 frames a second, which takes a third of a second. */
 export const MAX_WARM_UP_FRAMES = 262_144;
@@ -61,7 +68,7 @@ export interface WarmUpOptions {
 
 /**
  * Fills the broker's device table and last values from the newest {@linkcode MAX_WARM_UP_FRAMES} numbers of the journal, in
- * time slices. Damaged blocks are skipped.
+ * time slices. Damaged blocks are skipped. What cannot be read now is left out: the boat sends its values again.
  *
  * @returns number of frames read
  */
@@ -71,14 +78,18 @@ export async function warmUpFromJournal(broker: Broker, options: WarmUpOptions):
   let count = 0;
   if (fromSeq > head) return count;
   const progress = { throughSeq: knownThrough };
-  for await (const block of index.blocks({ fromSeq, epochWord })) {
-    if ((block.baseSeq ?? 0) > head) break;
-    let sliceEndMs = performance.now() + SLICE_MS;
-    for (const _ of readBlock(block, { broker, progress, ...options })) {
-      if ((++count & (CHECK_EVERY - 1)) !== 0 || performance.now() < sliceEndMs) continue;
-      await turn();
-      sliceEndMs = performance.now() + SLICE_MS;
+  try {
+    for await (const block of index.blocks({ fromSeq, epochWord })) {
+      if ((block.baseSeq ?? 0) > head) break;
+      let sliceEndMs = performance.now() + SLICE_MS;
+      for (const _ of readBlock(block, { broker, progress, ...options })) {
+        if ((++count & (CHECK_EVERY - 1)) !== 0 || performance.now() < sliceEndMs) continue;
+        await turn();
+        sliceEndMs = performance.now() + SLICE_MS;
+      }
     }
+  } catch (error) {
+    if (!(error instanceof SourceUnavailableError)) throw error;
   }
   return count;
 }

@@ -1,25 +1,31 @@
-import type { FileSource } from "../../journal/mod.ts";
-import { isStoreError, type ObjectStore } from "../../object_store/mod.ts";
+import { type FileSource, type OutsideFile, SourceUnavailableError } from "../../journal/mod.ts";
+import { isStoreError, type ObjectStore, StoreError } from "../../object_store/mod.ts";
 import { Ranges } from "../../replication/mod.ts";
 import { frameBodies } from "./frame_objects.ts";
 import { ObjectCache } from "./object_cache.ts";
 import { epochKey, epochsPrefix, frameKey, type FrameObject, framesPrefix, parseFrameKey } from "./object_names.ts";
+import { headOf, type ObjectTime, readTime, readTimes, writeTimes } from "./object_times.ts";
 
-/** An object of a boat, as its index has it. */
-export interface StoredFile {
-  /** Its key, by which {@linkcode BoatObjects.open} opens it. */
-  path: string;
+/** What is known of an object. */
+interface KnownObject extends FrameObject {
   /** Bytes. */
   size: number;
-  lastSeq: number;
+  /** Undefined: it is not a journal file. */
+  time: ObjectTime | undefined;
 }
+
+/** Beginnings of objects that are read at the same time. */
+const HEADS_AT_ONCE = 32;
+/** Objects whose times are not in the hint yet: for more than this it is stored again. */
+const MAX_UNSAVED_TIMES = 256;
 
 /** A boat's frames in the store. Objects are only added: what a list did not show may still be there. */
 export class BoatObjects {
   readonly #id: string;
   readonly #store: ObjectStore;
   readonly #cache: ObjectCache;
-  readonly #objects = new Map<string, FrameObject & { size: number }>();
+  readonly #objects = new Map<string, KnownObject>();
+  #unsavedTimes = 0;
   readonly #stored = new Map<string, Ranges>();
   /** In the order in which they began. */
   #epochs: string[] = [];
@@ -43,10 +49,9 @@ export class BoatObjects {
     return this.#stored.get(epoch) ?? new Ranges();
   }
 
-  /** The objects, in the order of their keys. */
-  get files(): StoredFile[] {
-    return [...this.#objects].sort(([a], [b]) => a < b ? -1 : 1)
-      .map(([path, { size, last }]) => ({ path, size, lastSeq: last }));
+  /** The objects as files for an index, in the order of their keys, by which {@linkcode BoatObjects.open} opens them. */
+  get files(): OutsideFile[] {
+    return [...this.#objects].sort(([a], [b]) => a < b ? -1 : 1).map(([key, object]) => outsideFile(key, object));
   }
 
   /**
@@ -55,13 +60,42 @@ export class BoatObjects {
    * @throws {StoreError} the store cannot be listed; what was listed before the error is known
    */
   async list(signal?: AbortSignal): Promise<void> {
+    const [id, store] = [this.#id, this.#store];
     this.#epochs = await this.#listEpochs(signal);
-    for await (const page of this.#store.list({ prefix: framesPrefix(this.#id), signal })) {
+    const times = await readTimes(store, { id, signal });
+    const unknown: { key: string; object: FrameObject; size: number }[] = [];
+    for await (const page of store.list({ prefix: framesPrefix(id), signal })) {
       for (const { key, size } of page) {
         const object = parseFrameKey(key);
-        if (object?.id === this.#id) this.#add(key, { ...object, size });
+        if (object?.id !== id || this.#objects.has(key)) continue;
+        const time = times.get(key);
+        if (time) this.#add(key, { ...object, size, time });
+        else unknown.push({ key, object, size });
       }
     }
+    const read = async () => {
+      for (let each = unknown.pop(); each; each = unknown.pop()) {
+        const { key, object, size } = each;
+        try {
+          this.#add(key, { ...object, size, time: await readTime(store, { key, size, signal }) });
+          this.#unsavedTimes++;
+        } catch (error) {
+          // Replaced by another node since it was listed.
+          if (!isStoreError(error, "missing")) throw error;
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: HEADS_AT_ONCE }, read));
+    await this.#saveTimes(signal);
+  }
+
+  /** Stores the hint, if it lacks many objects. */
+  async #saveTimes(signal: AbortSignal | undefined): Promise<void> {
+    if (this.#unsavedTimes <= MAX_UNSAVED_TIMES) return;
+    const times = new Map<string, ObjectTime>();
+    for (const [key, { time }] of this.#objects) if (time) times.set(key, time);
+    await writeTimes(this.#store, { id: this.#id, times, signal });
+    this.#unsavedTimes = 0;
   }
 
   /**
@@ -92,31 +126,37 @@ export class BoatObjects {
    * object are stored, too: only equal bytes have equal keys.
    *
    * @param options.epoch of the file's frames, 16 bytes
-   * @returns `isWhole`: false if damaged blocks, or blocks of another epoch, were left out
+   * @returns the new objects; `isWhole`: false if damaged blocks, or blocks of another epoch, were left out
    * @throws {StoreError} some are not stored
    * @throws {Deno.errors.NotFound} the file does not exist
    */
   async putFile(
     path: string,
     { epoch, signal }: { epoch: Uint8Array<ArrayBuffer>; signal?: AbortSignal | undefined },
-  ): Promise<{ isWhole: boolean }> {
+  ): Promise<{ added: OutsideFile[]; isWhole: boolean }> {
+    const added: OutsideFile[] = [];
     let isWhole = true;
     const leftOut = () => isWhole = false;
-    for await (const { first, last, bytes, hash } of frameBodies(path, { epoch, leftOut })) {
+    for await (const { first, last, bytes, hash, ...time } of frameBodies(path, { epoch, leftOut })) {
       const object = { id: this.#id, epoch: epoch.toHex(), first, last, hash };
       const key = frameKey(object);
       if (this.#objects.has(key)) continue;
       // An object with this key has these bytes: the key contains their hash.
       await this.#store.putIfAbsent(key, bytes, { signal });
-      this.#add(key, { ...object, size: bytes.length });
+      const known = { ...object, size: bytes.length, time };
+      this.#add(key, known);
+      this.#unsavedTimes++;
+      added.push(outsideFile(key, known));
     }
-    return { isWhole };
+    await this.#saveTimes(signal);
+    return { added, isWhole };
   }
 
   /**
    * Opens an object as a file. Its bytes are read from the store when they are asked for.
    *
-   * @throws {Deno.errors.NotFound} it is not in the store
+   * @throws {Deno.errors.NotFound} it is not in the store; also thrown by `read`
+   * @throws {SourceUnavailableError} by `read`: the store does not answer
    */
   open(path: string): Promise<FileSource> {
     const object = this.#objects.get(path);
@@ -136,15 +176,22 @@ export class BoatObjects {
     try {
       return await this.#cache.read(path, range);
     } catch (error) {
-      if (!isStoreError(error, "missing")) throw error;
+      if (!(error instanceof StoreError)) throw error;
+      if (error.kind !== "missing") throw new SourceUnavailableError(error.message, { cause: error });
+      // Another node has put its frames into a larger object.
+      this.#objects.delete(path);
       throw new Deno.errors.NotFound(error.message, { cause: error });
     }
   }
 
-  #add(key: string, object: FrameObject & { size: number }): void {
+  #add(key: string, object: KnownObject): void {
     this.#objects.set(key, object);
     const stored = this.#stored.get(object.epoch) ?? new Ranges();
     stored.add(object.first, object.last + 1);
     this.#stored.set(object.epoch, stored);
   }
+}
+
+function outsideFile(path: string, { last: lastSeq, size, time, ...object }: KnownObject): OutsideFile {
+  return { path, lastSeq, ...(time && { head: headOf({ ...object, last: lastSeq }, time, size) }) };
 }

@@ -1,13 +1,14 @@
 import { basename } from "node:path";
 import { errorText, type Logger } from "../../base/mod.ts";
-import { epochWordOf, type JournalIndex } from "../../journal/mod.ts";
+import { epochWordOf, type JournalIndex, type OutsideFile, SourceUnavailableError } from "../../journal/mod.ts";
 import { StoreError } from "../../object_store/mod.ts";
 import { type Range, Ranges } from "../../replication/mod.ts";
 import type { FileLedger } from "../files/file_ledger.ts";
-import { BoatObjects, type StoredFile } from "./boat_objects.ts";
+import { BoatObjects } from "./boat_objects.ts";
 import { epochOfFile } from "./frame_objects.ts";
 import type { FrameStore } from "./frame_store.ts";
 import { isFrameKey } from "./object_names.ts";
+import { inReadTime } from "./read_time.ts";
 
 /** Where a boat's frames are on their way to the store. */
 export interface Spool {
@@ -45,7 +46,7 @@ export class BoatStore {
   }
 
   /** The objects as files for an index. */
-  get files(): StoredFile[] {
+  get files(): OutsideFile[] {
     return this.#objects.files;
   }
 
@@ -60,16 +61,27 @@ export class BoatStore {
     return new Ranges([...this.storedOf(epoch), ...absent]).contiguousThrough();
   }
 
-  /** Learns what the store has. Returns false if the store does not answer, which is logged. */
+  /** Learns what the store has. Returns false if the store does not answer in time, which is logged. */
   async list(signal?: AbortSignal): Promise<boolean> {
     try {
-      await this.#objects.list(signal);
+      await inReadTime((over) => this.#objects.list(over), { signal });
       this.#isListed = true;
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       this.#log.error("boat's objects not listed", { id: this.#id, error: errorText(error) });
     }
     return this.#isListed;
+  }
+
+  /** Lists the objects again, because one has gone. @throws {SourceUnavailableError} the store does not answer */
+  async listForReading(): Promise<OutsideFile[]> {
+    try {
+      await inReadTime((signal) => this.#objects.list(signal));
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      throw new SourceUnavailableError(error.message, { cause: error });
+    }
+    return this.files;
   }
 
   /** True if a complete local file has frames that may not be stored. */
@@ -93,8 +105,8 @@ export class BoatStore {
       const name = basename(path);
       if (isFrameKey(path) || isOpen(name) || this.#shipped.has(name)) continue;
       const epoch = await this.#epochOf(path, { epochWord, epochs });
-      const { isWhole } = await this.#objects.putFile(path, { epoch: Uint8Array.fromHex(epoch), signal });
-      await index.add(this.#objects.files);
+      const { added, isWhole } = await this.#objects.putFile(path, { epoch: Uint8Array.fromHex(epoch), signal });
+      await index.add(added);
       const current = epochs().at(-1);
       if (current !== undefined) ledger.setStored(this.storedOf(current));
       this.#shipped.set(name, { isWhole: isWhole && this.#hasAll(ledger.rangesOf(name), current) });
@@ -113,7 +125,7 @@ export class BoatStore {
       await Deno.remove(path).catch((error: unknown) => {
         if (!(error instanceof Deno.errors.NotFound)) throw error;
       });
-      index.noteRemoved(path);
+      index.noteRemoved(path, { isReplaced: true });
       ledger.drop(name);
       this.#shipped.delete(name);
     }

@@ -20,6 +20,10 @@ const HASH_DIGITS = 16;
 export interface FrameBody {
   first: number;
   last: number;
+  /** Time of its first frame, microseconds since 1970. */
+  timeUs: number;
+  /** Most bytes of its blocks, unpacked. */
+  blockBytes: number;
   bytes: Uint8Array<ArrayBuffer>;
   hash: string;
 }
@@ -28,6 +32,7 @@ export interface FrameBody {
 interface PackedBlock {
   first: number;
   last: number;
+  timeUs: number;
   parts: readonly Uint8Array<ArrayBuffer>[];
   bytes: number;
 }
@@ -89,7 +94,7 @@ async function packedBlock(
     const header = { baseTimeUs, baseSeq, dictionaryBytes: 0, dataBytes: data.length };
     const parts = [encodeBlockHeader(header, { version: 2, compression: "zstd" }), data];
     const size = parts.reduce((sum, { length }) => sum + length, 0);
-    return { first: baseSeq, last: baseSeq + frameCount - 1, parts, bytes: size };
+    return { first: baseSeq, last: baseSeq + frameCount - 1, timeUs: baseTimeUs, parts, bytes: size };
   } catch (error) {
     if (error instanceof BlockError) return undefined;
     throw error;
@@ -135,6 +140,7 @@ async function bodyOf(
     at += part.length;
   }
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  const [first = 0, last = 0] = [blocks[0]?.first, blocks.at(-1)?.last];
-  return { first, last, bytes, hash: digest.toHex().slice(0, HASH_DIGITS) };
+  const { first = 0, timeUs = 0 } = blocks[0] ?? {};
+  const last = blocks.at(-1)?.last ?? 0;
+  return { first, last, timeUs, blockBytes, bytes, hash: digest.toHex().slice(0, HASH_DIGITS) };
 }

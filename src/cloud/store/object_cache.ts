@@ -1,4 +1,5 @@
 import type { ObjectStore } from "../../object_store/mod.ts";
+import { inReadTime } from "./read_time.ts";
 
 /** Bytes that are read from the store at once: a request takes as long as some hundred kilobytes. */
 const CHUNK_BYTES = 1024 * 1024;
@@ -57,7 +58,7 @@ export class ObjectCache {
       this.#chunks.set(name, known);
       return known.content;
     }
-    const content = this.#store.getRange(key, { offset: start, length: bytes });
+    const content = inReadTime((signal) => this.#store.getRange(key, { offset: start, length: bytes, signal }));
     this.#chunks.set(name, { bytes, content });
     this.#bytes += bytes;
     content.catch(() => this.#drop(name));

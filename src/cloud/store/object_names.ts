@@ -16,6 +16,7 @@ export interface FrameObject {
 
 const FOLDER = "instances";
 const EPOCHS_FOLDER = "epochs";
+const TIMES_FOLDER = "times";
 /** Digits of the position of an epoch. */
 const POSITION_DIGITS = 6;
 /** Digits of a number: keys are ordered by number. */
@@ -31,6 +32,11 @@ export function framesPrefix(id: string, epoch?: string): string {
 /** Beginning of the keys of a boat's epochs; of all boats, if none is given. */
 export function epochsPrefix(id?: string): string {
   return id === undefined ? `${EPOCHS_FOLDER}/` : `${EPOCHS_FOLDER}/${id}/`;
+}
+
+/** Key of the times of a boat's objects. */
+export function timesKey(id: string): string {
+  return `${TIMES_FOLDER}/${id}.json`;
 }
 
 /** Key of the epoch at a position, from 1; its content is the epoch, hex. Only one node can create it. */

@@ -28,6 +28,8 @@ export interface FileEntry {
   /** Number of its last frame, if it has all from the first on: a file outside the directory. Undefined: unknown. */
   readonly lastSeq: number | undefined;
   isDeleted: boolean;
+  /** Other files have its frames. */
+  isReplaced: boolean;
 }
 
 /** Initial data of a file. */
@@ -38,7 +40,7 @@ export interface KnownFile extends Pick<FileEntry, "header" | "bytes" | "isWritt
 
 /** The entry of a file. */
 export function newEntry(path: string, { first, lastSeq, ...known }: KnownFile): FileEntry {
-  const rest = { lastSeq, table: undefined, bounds: undefined, isDeleted: false };
+  const rest = { lastSeq, table: undefined, bounds: undefined, isDeleted: false, isReplaced: false };
   return { path, name: basename(path), ...known, firstTimeUs: first.timeUs, firstSeq: first.seq, ...rest };
 }
 

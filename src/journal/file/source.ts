@@ -6,10 +6,17 @@ export interface FileSource extends Disposable {
   read(offset: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
 }
 
+/** A file that exists cannot be read now; another attempt may succeed. Nothing is known of its content. */
+export class SourceUnavailableError extends Error {
+  /** `SourceUnavailableError`. */
+  override name = "SourceUnavailableError";
+}
+
 /**
  * Opens a file, given by its path, for reading: on the local disk, or where else a journal's files are.
  *
- * @throws {Deno.errors.NotFound} the file does not exist
+ * @throws {Deno.errors.NotFound} the file does not exist; also thrown by its `read`, as the next one
+ * @throws {SourceUnavailableError} it cannot be read now
  */
 export type OpenSource = (path: string) => Promise<FileSource>;
 

@@ -1,7 +1,7 @@
 import { BlockTable } from "./block_table.ts";
 import { type IndexedBlock, locateBlocks, readingAhead } from "./file_index.ts";
 import type { FileEntry } from "../file/order.ts";
-import type { OpenSource } from "../file/source.ts";
+import { type OpenSource, SourceUnavailableError } from "../file/source.ts";
 import type { IndexFaults } from "./index_faults.ts";
 import type { WrittenBlock } from "../writer/journal_writer_types.ts";
 
@@ -34,7 +34,7 @@ export class BlockTables {
     this.#options = options;
   }
 
-  /** Table of a file; empty if the file cannot be read. */
+  /** Table of a file; empty if the file cannot be read. @throws {SourceUnavailableError} */
   async of(file: FileEntry): Promise<BlockTable> {
     this.#cached.delete(file);
     if (file.table) {
@@ -90,6 +90,7 @@ export class BlockTables {
       if (!file.isDeleted) this.#cache(file, table);
       return table;
     } catch (error) {
+      if (error instanceof SourceUnavailableError) throw error;
       if (error instanceof Deno.errors.NotFound && !await isUnmounted()) onDeleted(file);
       else faults.noteUnread(file.path, error);
       return new BlockTable();

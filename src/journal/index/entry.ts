@@ -1,6 +1,6 @@
 import { BlockError } from "../errors.ts";
 import { type KnownFile, newEntry } from "../file/order.ts";
-import type { OpenSource } from "../file/source.ts";
+import { type OpenSource, SourceUnavailableError } from "../file/source.ts";
 import type { BlockTables } from "./block_tables.ts";
 import { readHeadOf } from "./file_index.ts";
 import type { IndexFaults } from "./index_faults.ts";
@@ -13,7 +13,11 @@ interface EntryContext {
   faults: IndexFaults;
 }
 
-/** Reads the beginning of a file, for its entry; undefined: it cannot be used, which `faults` reports. */
+/**
+ * Reads the beginning of a file, for its entry; undefined: it cannot be used, which `faults` reports.
+ *
+ * @throws {SourceUnavailableError}
+ */
 export async function readEntry(
   path: string,
   { open, isUnmounted, tables, faults }: EntryContext,
@@ -35,6 +39,7 @@ export async function readEntry(
     }
     faults.noteSkipped(path, new BlockError("size", "it has no complete block"));
   } catch (error) {
+    if (error instanceof SourceUnavailableError) throw error;
     if (error instanceof Deno.errors.NotFound && await isUnmounted()) faults.noteUnread(path, error);
     else faults.noteSkipped(path, error);
   }

@@ -69,7 +69,7 @@ export class SeenBlocks {
 }
 
 /** Longest file header with the header of the first block, bytes. */
-const HEAD_BYTES = FILE_HEADER_BYTES + 24;
+export const HEAD_BYTES: number = FILE_HEADER_BYTES + 24;
 /** Magic number of zstd, which follows the header of a compressed block. */
 const ZSTD_MAGIC = [0x28, 0xb5, 0x2f, 0xfd] as const;
 /** Bytes searched at a time. */

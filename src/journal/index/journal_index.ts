@@ -10,13 +10,11 @@ import { readEntry } from "./entry.ts";
 import { SeenBlocks } from "./file_index.ts";
 import { epochWordOf, FILE_HEADER_BYTES } from "../file/layout.ts";
 import { JOURNAL_EXTENSION } from "../file/name.ts";
-import { openLocal, type OpenSource } from "../file/source.ts";
+import { openLocal, type OpenSource, SourceUnavailableError } from "../file/source.ts";
 import {
   byFirstBlock,
-  compareNumbers,
   epochsOf,
   type FileEntry,
-  type FileSpan,
   inFile,
   infoOf,
   type KnownFile,
@@ -27,12 +25,14 @@ import {
   writtenOrder,
 } from "../file/order.ts";
 import { IndexFaults } from "./index_faults.ts";
+import { locate } from "./locate.ts";
 import type {
   BlockLocations,
   EpochBlock,
   FileBlockLocation,
   JournalFileInfo,
   JournalIndexOptions,
+  OutsideFile,
 } from "./journal_index_types.ts";
 import type { WrittenBlock } from "../writer/journal_writer.ts";
 
@@ -40,6 +40,8 @@ export type * from "./journal_index_types.ts";
 
 /** Files that are opened concurrently where that takes long. */
 const FILES_AT_ONCE = 32;
+/** Times that one reader lists files outside the directory again. */
+const MAX_RELISTS = 3;
 /** Locations processed before yielding to other tasks. */
 const LOCATIONS_PER_TURN = 2048;
 
@@ -51,6 +53,7 @@ export class JournalIndex {
   readonly #directory: string;
   readonly #open: OpenSource;
   readonly #unwritten: () => Uint8Array<ArrayBuffer>[];
+  readonly #relist: JournalIndexOptions["relist"];
   readonly #isUnmounted: () => Promise<boolean>;
   readonly #files = new Map<string, FileEntry>();
   readonly #faults: IndexFaults;
@@ -62,10 +65,12 @@ export class JournalIndex {
 
   private constructor(
     directory: string,
-    { log, open = openLocal, unwritten = () => [], isUnmounted = () => Promise.resolve(false) }: JournalIndexOptions,
+    { log, open = openLocal, relist, unwritten = () => [], isUnmounted = () => Promise.resolve(false) }:
+      JournalIndexOptions,
   ) {
     this.#directory = directory;
     this.#open = open;
+    this.#relist = relist;
     this.#isUnmounted = isUnmounted;
     const faults = this.#faults = new IndexFaults(log);
     this.#tables = new BlockTables({ faults, open, isUnmounted, onDeleted: (file) => this.#noteDeleted(file) });
@@ -95,11 +100,11 @@ export class JournalIndex {
     }
   }
 
-  /** Adds files outside the directory, which `open` can open, each with all frames up to its last number. */
-  async add(files: readonly { path: string; lastSeq: number }[]): Promise<void> {
+  /** Adds files outside the directory. @throws {SourceUnavailableError} the beginning of one cannot be read now */
+  async add(files: readonly OutsideFile[]): Promise<void> {
     const waiting = files.filter(({ path }) => !this.#files.has(basename(path)));
     const work = async () => {
-      for (let file = waiting.pop(); file; file = waiting.pop()) await this.#addFile(file.path, file.lastSeq);
+      for (let file = waiting.pop(); file; file = waiting.pop()) await this.#addFile(file.path, file);
     };
     await Promise.all(Array.from({ length: FILES_AT_ONCE }, work));
   }
@@ -205,17 +210,22 @@ export class JournalIndex {
     this.#faults.noteFrames(block, error);
   }
 
-  /** Drops a deleted file. */
-  noteRemoved(path: string): void {
+  /** Drops a deleted file. @param options.isReplaced true if other files have its frames; default false */
+  noteRemoved(path: string, { isReplaced = false }: { isReplaced?: boolean } = {}): void {
     this.#faults.noteRemoved(path);
     const file = this.#files.get(basename(path));
-    if (file) this.#forget(file);
+    if (!file) return;
+    file.isReplaced = isReplaced;
+    this.#forget(file);
   }
 
   /**
    * Reads the blocks that may hold frames of a range. Numbers ascend within an epoch; epochs are ordered by their start
    * times. Files without an epoch, of older software, are read by time unless `fromSeq` is given. Blocks that are not on
-   * disk yet come last. No number is returned twice. Damaged blocks are skipped and counted.
+   * disk yet come last. No number is returned twice. Damaged blocks are skipped and counted. If a file is replaced by another
+   * one while it is read, its frames are read from that.
+   *
+   * @throws {SourceUnavailableError} a file cannot be read now
    */
   async *blocks(range: BlockRange): AsyncGenerator<Block> {
     for await (const { block } of this.epochBlocks(range)) yield block;
@@ -233,7 +243,7 @@ export class JournalIndex {
     this.#readers.add(written);
     using reader = this.reader();
     try {
-      for await (const located of this.#locate(range)) yield* await this.#read(located, { reader, seen, range });
+      yield* this.#readFiles(range, { reader, seen });
       // In the same turn, so that no block is missed between the two lists.
       const unwritten = this.#unwritten();
       this.#readers.delete(written);
@@ -241,7 +251,7 @@ export class JournalIndex {
         // Backfilled meanwhile below a number already returned: left to the next reader, to keep the order.
         if (seen.isPassed(located.file.header.epochWord, located.seq)) continue;
         if (range.skips?.(located.file.path, located.offset)) continue;
-        yield* await this.#read(located, { reader, seen, range });
+        yield* await this.#read(located, { reader, seen, range }) ?? [];
       }
       for await (const block of readUnwritten(unwritten)) {
         const { epoch } = block.metadata;
@@ -251,6 +261,34 @@ export class JournalIndex {
       }
     } finally {
       this.#readers.delete(written);
+    }
+  }
+
+  /** Reads the wanted blocks of files. When one has gone, begins again after what was returned: another may have its frames. */
+  async *#readFiles(
+    range: BlockRange,
+    { reader, seen }: { reader: BlockReader; seen: SeenBlocks },
+  ): AsyncGenerator<EpochBlock> {
+    let { after } = range;
+    let relists = 0;
+    for (let gone: FileEntry | undefined, isFirst = true; isFirst || gone; isFirst = false) {
+      gone = undefined;
+      for await (const located of this.#locate({ ...range, after })) {
+        const found = await this.#read(located, { reader, seen, range });
+        const { epochWord } = located.file.header;
+        if (!found && epochWord !== 0) {
+          gone = located.file;
+          break;
+        }
+        for (const each of found ?? []) {
+          const { baseSeq = 0, frameCount } = each.block;
+          const before = after?.epochWord === epochWord ? after.seq : 0;
+          after = { epochWord, seq: Math.max(before, baseSeq + frameCount - 1) };
+          yield each;
+        }
+      }
+      // A file outside the directory was replaced by somebody else. A list that names what has gone is not asked for ever.
+      if (gone?.lastSeq !== undefined && this.#relist && relists++ < MAX_RELISTS) await this.add(await this.#relist());
     }
   }
 
@@ -276,7 +314,7 @@ export class JournalIndex {
       const locations: FileBlockLocation[] = [];
       for (const path of [...this.#faults.unread]) if (!this.#files.has(basename(path))) await this.#addFile(path);
       for await (const located of this.#locate(range)) {
-        locations.push(inFile(located));
+        if (!located.file.isDeleted) locations.push(inFile(located));
         if (locations.length % LOCATIONS_PER_TURN === 0) await turn();
       }
       for (const located of this.#locateWritten(written)) {
@@ -288,45 +326,8 @@ export class JournalIndex {
     }
   }
 
-  /** Locations of wanted blocks in order, epoch by epoch. */
-  async *#locate({ after, ...range }: BlockRange): AsyncGenerator<Located> {
-    const epochs = epochsOf(this.#ordered().runs);
-    const first = epochs.findIndex(({ epochWord }) => epochWord === after?.epochWord);
-    for (const { epochWord, runs } of epochs.slice(Math.max(0, first))) {
-      const bySeq = epochWord !== 0 || range.fromSeq !== undefined;
-      const isPassed = after !== undefined && epochWord !== 0 && epochWord === after.epochWord;
-      const own = isPassed ? { ...range, fromSeq: Math.max(range.fromSeq ?? 0, after.seq + 1) } : range;
-      yield* this.#locateIn(runs, { range: own, bySeq });
-    }
-  }
-
-  /** Locations of an epoch's wanted blocks in order. Reads the table of a file only when its blocks may be next. */
-  async *#locateIn(
-    runs: readonly FileEntry[][],
-    { range, bySeq }: { range: BlockRange; bySeq: boolean },
-  ): AsyncGenerator<Located> {
-    const lowest = ({ lowSeq, lowUs }: FileSpan) => bySeq ? lowSeq : lowUs;
-    const compare = (a: BlockLocation, b: BlockLocation) =>
-      bySeq
-        ? compareNumbers(a.seq, b.seq) || compareNumbers(a.timeUs, b.timeUs)
-        : compareNumbers(a.timeUs, b.timeUs) || compareNumbers(a.seq, b.seq);
-    const { skips, skipsFile } = range;
-    const isWanted = (span: FileSpan) => mayHold(span, range) && !skipsFile?.(span.file.path);
-    const spans = runs.flatMap((run) => [...spansOf(run)].filter(isWanted));
-    spans.sort((a, b) => compareNumbers(lowest(a), lowest(b)));
-    let ready: Located[] = [];
-    let at = 0;
-    for (const span of spans) {
-      for (let next = ready[at]; next && (bySeq ? next.seq : next.timeUs) < lowest(span); next = ready[++at]) {
-        yield next;
-      }
-      const table = await this.#tables.of(span.file);
-      const found = Array.from(table.select(range, span.end), (location) => ({ ...location, file: span.file }))
-        .filter(({ file, offset }) => !skips?.(file.path, offset));
-      ready = [...ready.slice(at), ...found].sort(compare);
-      at = 0;
-    }
-    yield* ready.slice(at);
+  #locate(range: BlockRange): AsyncGenerator<Located> {
+    return locate(this.#ordered().runs, { tables: this.#tables, range });
   }
 
   *#locateWritten(blocks: readonly WrittenBlock[]): Generator<Located> {
@@ -336,14 +337,14 @@ export class JournalIndex {
     }
   }
 
-  /** Reads a block. Returns its parts that were not seen before. */
+  /** Reads a block. Returns its parts that were not seen before; undefined: its file has gone. */
   async #read(
     { file, ...location }: Located,
     { reader, seen, range }: { reader: BlockReader; seen: SeenBlocks; range: BlockRange },
-  ): Promise<EpochBlock[]> {
+  ): Promise<EpochBlock[] | undefined> {
     if (file.isDeleted) {
       this.#noteDeleted(file);
-      return [];
+      return undefined;
     }
     try {
       const { epochWord } = file.header;
@@ -354,13 +355,15 @@ export class JournalIndex {
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) {
         if (await this.#isUnmounted()) this.#faults.noteUnread(file.path, error);
-        else this.#noteDeleted(file);
-      } else this.#faults.noteBlock(file, location.offset, error);
+        else return void this.#noteDeleted(file);
+      } else if (error instanceof SourceUnavailableError) throw error;
+      else this.#faults.noteBlock(file, location.offset, error);
       return [];
     }
   }
 
-  async #addFile(path: string, lastSeq?: number): Promise<void> {
+  async #addFile(path: string, { lastSeq, head }: Partial<OutsideFile> = {}): Promise<void> {
+    if (head?.first) return void this.#add(path, { ...head, first: head.first, isWritten: false, lastSeq });
     const [open, isUnmounted, tables, faults] = [this.#open, this.#isUnmounted, this.#tables, this.#faults];
     const known = await readEntry(path, { open, isUnmounted, tables, faults });
     if (known) this.#add(path, { ...known, lastSeq });
@@ -389,6 +392,7 @@ export class JournalIndex {
 
   #noteDeleted(file: FileEntry): void {
     if (!file.isDeleted) this.#forget(file);
-    this.#faults.noteDeleted(file);
+    // Of a file outside the directory nothing is known but that others have its frames, if they are kept.
+    if (!file.isReplaced && file.lastSeq === undefined) this.#faults.noteDeleted(file);
   }
 }

@@ -2,6 +2,7 @@ import type { Logger } from "../../base/mod.ts";
 import type { Block } from "../block/block.ts";
 import type { OpenSource } from "../file/source.ts";
 import type { BlockLocation } from "./block_table.ts";
+import type { FileHead } from "./file_index.ts";
 
 /** A file of a journal. */
 export interface JournalFileInfo {
@@ -20,8 +21,19 @@ export interface JournalIndexOptions {
   open?: OpenSource | undefined;
   /** Blocks that are not on disk yet, oldest first; default none. */
   unwritten?: () => Uint8Array<ArrayBuffer>[];
+  /** Lists the files outside the directory again, because one of them has gone; default none. */
+  relist?: (() => Promise<readonly OutsideFile[]>) | undefined;
   /** Returns true if another file system is mounted in place of the directory: missing files count as unavailable. Default never. */
   isUnmounted?: () => Promise<boolean>;
+}
+
+/** A file outside the directory of a journal, which has all frames from its first to its last number. */
+export interface OutsideFile {
+  /** By which {@linkcode JournalIndexOptions.open} opens it. */
+  path: string;
+  lastSeq: number;
+  /** Its beginning, if it is known: else it is read. */
+  head?: FileHead | undefined;
 }
 
 /** Location of a block in a file. */
