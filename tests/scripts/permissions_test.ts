@@ -30,7 +30,8 @@ const SYSTEM_FIGURES: Record<string, RegExp> = {
   hostname: /\bhostname\(\)/,
   loadavg: /\bloadavg\(/,
   networkInterfaces: /\bnetworkInterfaces\(/,
-  osRelease: /\bosRelease\(/,
+  // The client names the system in each of its requests.
+  osRelease: /"@aws-sdk\/client-s3"/,
   osUptime: /\bosUptime\(/,
   statfs: /\bstatfs(Sync)?\(/,
   systemMemoryInfo: /\bsystemMemoryInfo\(/,
