@@ -12,8 +12,6 @@ export const LOADED_BY_ADDRESS: readonly string[] = [
   "src/object_store/s3_package.ts",
   "cli/settings/hocon_package.ts",
 ];
-/** Those of them that no program reaches yet, and that bundles therefore leave out. */
-const UNREACHED: readonly string[] = ["src/object_store/s3_package.ts"];
 /** File that a package reads from its own folder. */
 const WASM = { package: "@bokuweb/zstd-wasm", file: "zstd.wasm" };
 
@@ -23,8 +21,6 @@ interface Repair {
   what: string;
   from: RegExp;
   to: string;
-  /** Whether a bundle may have nothing to repair. */
-  isOptional?: boolean;
 }
 
 const REPAIRS: readonly Repair[] = [
@@ -32,7 +28,6 @@ const REPAIRS: readonly Repair[] = [
     what: `${path} has another address in the bundle`,
     from: new RegExp(`new URL\\("\\./${path.split("/").at(-1)}"`, "g"),
     to: `new URL("./${path.replace(/ts$/, "js")}"`,
-    isOptional: UNREACHED.includes(path),
   })),
   {
     what: "modules have no __dirname; files are read from the folder of the bundle",
@@ -58,7 +53,7 @@ const COMMON_JS = /^export default require_\w+\(\);$/m;
 export async function makeBundle(folder: string): Promise<void> {
   const entries = [
     ...PROGRAMS.map(({ file }) => `cli/${file}`),
-    ...LOADED_BY_ADDRESS.filter((path) => !UNREACHED.includes(path)),
+    ...LOADED_BY_ADDRESS,
   ];
   const flags = ["--quiet", "--frozen", "--platform", "deno", "--code-splitting", "--outdir", folder];
   await runProgram(Deno.execPath(), ["bundle", ...flags, ...entries], { cwd: ROOT });
@@ -66,10 +61,6 @@ export async function makeBundle(folder: string): Promise<void> {
   for await (const { name, isFile } of Deno.readDir(folder)) {
     if (isFile && name.endsWith(".js")) files.set(name, await Deno.readTextFile(`${folder}/${name}`));
   }
-  const reached = UNREACHED.find((path) =>
-    [...files.values()].some((text) => text.includes(`"./${path.split("/").at(-1)}"`))
-  );
-  if (reached !== undefined) throw new Error(`A program reaches "${reached}" now: take it out of UNREACHED`);
   for (const [name, text] of repairBundle(files)) await Deno.writeTextFile(`${folder}/${name}`, text);
   await Deno.copyFile(new URL(WASM.file, import.meta.resolve(WASM.package)), `${folder}/${WASM.file}`);
 }
@@ -91,7 +82,7 @@ export function repairBundle(files: ReadonlyMap<string, string>): Map<string, st
       return after;
     }, text),
   ]);
-  const idle = repairs.find((each) => !each.isOptional && !used.has(each));
+  const idle = repairs.find((each) => !used.has(each));
   if (idle !== undefined) throw new Error(`Cannot repair the bundle: nothing to do where ${idle.what}`);
   return new Map(repaired);
 }
