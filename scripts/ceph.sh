@@ -2,7 +2,8 @@
 # A real S3 store for tests, on 127.0.0.1: Ceph with one monitor, file-backed OSDs and a RADOS gateway, without systemd
 # and without authentication between its parts. Nothing it stores is meant to last.
 #   ceph.sh start DIR MONITOR_PORT PORT [OSDS]   prints the endpoint when the gateway answers
-#   ceph.sh kill-osd DIR N | start-osd DIR N
+#   ceph.sh signal DIR PART KILL|STOP|CONT       PART: osd.N, or client.rgw.a, the gateway
+#   ceph.sh start-part DIR PART                  starts again what was killed
 #   ceph.sh stop DIR
 # Keys: TESTACCESSKEY and TESTSECRETKEY; READACCESSKEY and READSECRETKEY may only read.
 # Debian: ceph-mon ceph-osd radosgw ceph-common
@@ -16,8 +17,13 @@ case $command in
   stop)
     for file in "$folder"/run/*.pid; do [ -e "$file" ] && kill_daemon "$(basename "$file" .pid)"; done
     exit 0 ;;
-  kill-osd) kill_daemon "osd.$3"; exit 0 ;;
-  start-osd) ceph-osd -i "$3" >/dev/null; exit 0 ;;
+  signal) kill -s "$4" "$(cat "$folder/run/$3.pid")"; exit 0 ;;
+  start-part)
+    start=(radosgw -n "$3")
+    [[ $3 == osd.* ]] && start=(ceph-osd -i "${3#osd.}")
+    # One that was just killed may hold the lock of its pid_file for a moment.
+    for ((i = 0; i < 100; i++)); do "${start[@]}" >/dev/null && exit 0; sleep 0.1; done
+    exit 1 ;;
   start) ;;
   *) echo "unknown command $command" >&2; exit 2 ;;
 esac

@@ -6,6 +6,8 @@ export const CEPH_PROGRAMS = ["bash", "ceph", "ceph-mon", "ceph-osd", "radosgw",
 /** Who may read and write, and who may only read. */
 export const CEPH_WRITER = { accessKeyId: "TESTACCESSKEY", secretAccessKey: "TESTSECRETKEY" };
 export const CEPH_READER = { accessKeyId: "READACCESSKEY", secretAccessKey: "READSECRETKEY" };
+/** A process of it: a store of objects, or the gateway that speaks S3. */
+export type CephPart = `osd.${number}` | "client.rgw.a";
 const FIRST_PORT = 12_000;
 const PORTS = 18_000;
 
@@ -21,11 +23,11 @@ export class Ceph implements AsyncDisposable {
   }
 
   /** Starts it in a folder of its own. @throws {Error} it does not start */
-  static async start(): Promise<Ceph> {
+  static async start({ osds = 2 }: { osds?: number } = {}): Promise<Ceph> {
     const folder = await Deno.makeTempDir({ prefix: "vbg_test_ceph_" });
     const [monitor, port] = freePorts();
     try {
-      const endpoint = await script("start", folder, `${monitor}`, `${port}`);
+      const endpoint = await script("start", folder, `${monitor}`, `${port}`, `${osds}`);
       return new Ceph(endpoint.trim(), folder);
     } catch (error) {
       await new Ceph("", folder)[Symbol.asyncDispose]();
@@ -40,6 +42,16 @@ export class Ceph implements AsyncDisposable {
     const client = new S3Client({ ...options, credentials: CEPH_WRITER });
     await client.send(new CreateBucketCommand({ Bucket: name }));
     client.destroy();
+  }
+
+  /** Kills a part, stops it where it is, or lets it go on. */
+  async signal(part: CephPart, signal: "KILL" | "STOP" | "CONT"): Promise<void> {
+    await script("signal", this.#folder, part, signal);
+  }
+
+  /** Starts a part again that was killed. */
+  async startPart(part: CephPart): Promise<void> {
+    await script("start-part", this.#folder, part);
   }
 
   /** Ends it. */

@@ -17,6 +17,8 @@ export interface FleetOptions {
   rate: number;
   /** Time for which a boat collects frames before it sends them, milliseconds. */
   collectMs: number;
+  /** Boats delete frames once the cloud's object store has them; default: never. */
+  isForgetting?: boolean;
   /** Times of frames, and timeouts. */
   clock: Clock;
   /** Ends the start. */
@@ -47,6 +49,8 @@ export interface FleetSample {
   receivedWaitMs: number;
   /** Longest age of a frame that the cloud has not stored, milliseconds. */
   storedWaitMs: number;
+  /** Longest age of a frame that the cloud's object store does not have, milliseconds; 0: there is no object store. */
+  objectWaitMs: number;
   /** Connections of all boats after the first. */
   reconnects: number;
   /** Frames that boats have declared unobtainable. */
@@ -61,6 +65,8 @@ export interface FleetMember {
   readonly epoch: Uint8Array<ArrayBuffer>;
   /** Newest sequence number; the first is 1. */
   readonly head: number;
+  /** Highest number through which the cloud has ever said that its object store has all frames; 0: none. */
+  readonly objectsThrough: number;
 }
 
 /** The fleet cannot start: its first boat cannot connect. */
@@ -109,13 +115,15 @@ export class Fleet implements AsyncDisposable {
    * @throws {CertificateError} no certificates can be made
    * @throws {FleetError} the first boat cannot connect
    */
-  static async start({ target, ids, trust, seed, rate, collectMs, clock, signal }: FleetOptions): Promise<Fleet> {
+  static async start(
+    { target, ids, trust, seed, rate, collectMs, isForgetting, clock, signal }: FleetOptions,
+  ): Promise<Fleet> {
     const certificates = await FleetCertificates.open(trust, { ids, clock });
     const errors = new Map<string, number>();
     const log = new Logger({ level: "warn", format: "json", write: (line) => countError(errors, line) });
     const intervalUs = Math.max(1, Math.round(US_PER_SECOND / rate));
     const boats = ids.map((id) => {
-      return new FleetBoat({ id, seed, target, tls: certificates.paths(id), intervalUs, clock, log });
+      return new FleetBoat({ id, seed, target, tls: certificates.paths(id), intervalUs, isForgetting, clock, log });
     });
     await using stack = new AsyncDisposableStack();
     const fleet = stack.use(new Fleet({ boats, errors, certificates, clock, collectMs }));
@@ -168,6 +176,7 @@ export class Fleet implements AsyncDisposable {
       blockBytes: sum(({ status }) => status.backfill_bytes_sent),
       receivedWaitMs: most(({ receivedWaitMs }) => receivedWaitMs),
       storedWaitMs: most(({ storedWaitMs }) => storedWaitMs),
+      objectWaitMs: most(({ objectWaitMs }) => objectWaitMs),
       reconnects: sum(({ status }) => status.reconnects),
       lost: sum(({ lost }) => lost.reduce((frames, { start, end }) => frames + end - start, 0)),
     };

@@ -25,6 +25,8 @@ export interface FleetBoatOptions {
   tls: LinkTlsPaths | undefined;
   /** Microseconds from one frame to the next. */
   intervalUs: number;
+  /** Frames are deleted once the cloud's object store has them, as by a journal with room for no more. Default: never. */
+  isForgetting?: boolean | undefined;
   clock: Clock;
   log: Logger;
 }
@@ -37,9 +39,13 @@ export interface FleetBoatSample {
   received: number;
   /** Of these the cloud has on its disk. */
   stored: number;
-  /** Age of the oldest frame that the cloud has not received, and of that which it has not stored, milliseconds; 0: none. */
+  /**
+   * Age of the oldest frame that the cloud has not received, of that which it has not stored, and of that which its object
+   * store does not have, milliseconds; 0: none, or there is no object store.
+   */
   receivedWaitMs: number;
   storedWaitMs: number;
+  objectWaitMs: number;
   lost: readonly LostRange[];
   status: ReplicationStatus;
 }
@@ -51,8 +57,6 @@ const NEVER_MS = 1_000_000_000;
 /** A boat whose journal is a function: any of its frames and blocks is made when it is needed. */
 export class FleetBoat implements MadeFrames {
   readonly id: string;
-  /** Frames are never deleted. */
-  readonly oldestSeq = 1;
   readonly #options: FleetBoatOptions;
   readonly #link: BoatLink;
   readonly #waiting = new Set<() => void>();
@@ -62,6 +66,7 @@ export class FleetBoat implements MadeFrames {
   #startMs: number | undefined;
   #head = 0;
   #received = 0;
+  #objectsThrough = 0;
   /** Frames of earlier epochs that the cloud has not acknowledged. */
   #abandoned = 0;
 
@@ -70,7 +75,7 @@ export class FleetBoat implements MadeFrames {
     this.id = id;
     this.#options = options;
     this.#maker = this.#beginEpoch();
-    const [epoch, head] = [() => this.#epoch, () => this.#head];
+    const [epoch, head, oldest] = [() => this.#epoch, () => this.#head, () => this.oldestSeq];
     this.#link = new BoatLink({
       target,
       instanceId: id,
@@ -79,7 +84,7 @@ export class FleetBoat implements MadeFrames {
       archive: {
         index: this.#index(),
         get oldestSeq() {
-          return head() > 0 ? 1 : undefined;
+          return head() > 0 ? oldest() : undefined;
         },
       },
       numbers: {
@@ -107,6 +112,18 @@ export class FleetBoat implements MadeFrames {
   /** Newest sequence number. */
   get head(): number {
     return this.#head;
+  }
+
+  /** Highest number through which the cloud has ever said that its object store has all frames; 0: none. */
+  get objectsThrough(): number {
+    const reported = this.#link.status().cloud_stored_seq ?? 0;
+    return this.#objectsThrough = Math.min(this.#head, Math.max(this.#objectsThrough, reported));
+  }
+
+  /** Oldest frame that is not deleted. */
+  get oldestSeq(): number {
+    // The newest frame is in a file that is being written.
+    return this.#options.isForgetting ? Math.max(1, Math.min(this.#head, this.objectsThrough + 1)) : 1;
   }
 
   /** A reader of the frames from a number on. */
@@ -153,12 +170,14 @@ export class FleetBoat implements MadeFrames {
     const [hole] = status.holes;
     const through = hole ? hole.start - 1 : this.#link.receivedThrough;
     this.#received = Math.min(this.#head, Math.max(this.#received, stored, status.cloud_cursor, through));
+    const hasObjects = typeof status.cloud_stored_seq === "number";
     return {
       made: this.#head,
       received: this.#received,
       stored,
       receivedWaitMs: this.#waitMs(this.#received, nowMs),
       storedWaitMs: this.#waitMs(stored, nowMs),
+      objectWaitMs: hasObjects ? this.#waitMs(this.objectsThrough, nowMs) : 0,
       lost: this.#abandoned > 0
         ? [...status.lost, { start: 1, end: this.#abandoned + 1, reason: "of an earlier epoch" }]
         : status.lost,
@@ -181,6 +200,7 @@ export class FleetBoat implements MadeFrames {
     this.#startMs = undefined;
     this.#head = 0;
     this.#received = 0;
+    this.#objectsThrough = 0;
     const random = crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
     this.#epoch = makeEpoch({ startUs: clock.wallUs(), intervalUs, random });
     return new FrameMaker({ seed, boat: id, epoch: this.#epoch });
@@ -200,10 +220,11 @@ export class FleetBoat implements MadeFrames {
       isUnmounted: () => Promise.resolve(false),
       reader: () => new BlockReader(),
       locations: ({ fromSeq = 1 }) => {
-        const [maker, head] = [this.#maker, this.#head];
+        const [maker, head, oldest] = [this.#maker, this.#head, this.oldestSeq];
         const made = [];
-        for (let seq = fromSeq - (fromSeq - 1) % BLOCK_FRAMES; seq <= head; seq += BLOCK_FRAMES) {
-          made.push({ seq, bytes: () => maker.block(seq, Math.min(head, seq + BLOCK_FRAMES - 1)) });
+        for (let first = fromSeq - (fromSeq - 1) % BLOCK_FRAMES; first <= head; first += BLOCK_FRAMES) {
+          const [seq, last] = [Math.max(oldest, first), Math.min(head, first + BLOCK_FRAMES - 1)];
+          if (seq <= last) made.push({ seq, bytes: () => maker.block(seq, last) });
         }
         return Promise.resolve({ locations: [], unwritten: [], made, isComplete: true });
       },
