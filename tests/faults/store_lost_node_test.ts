@@ -20,7 +20,7 @@ const CEPH = needs({
   programs: CEPH_PROGRAMS,
   extras: SLOW,
 });
-const SIZE = IS_FULL ? { boats: 50, rate: 200, rounds: 10, osds: 3 } : { boats: 12, rate: 50, rounds: 3, osds: 2 };
+const SIZE = IS_FULL ? { boats: 50, rate: 200, rounds: 10, osds: 3 } : { boats: 12, rate: 50, rounds: 2, osds: 2 };
 const ROUNDS = Number(environment("VBG_TEST_ROUNDS") ?? SIZE.rounds);
 /** Longest time from the start of a new node until it serves the history of all boats, and all are connected. */
 const LIVE_AGAIN_MS = 60_000;

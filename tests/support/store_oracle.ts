@@ -34,6 +34,9 @@ export interface Comparison {
   objects: number;
 }
 
+/** Boats whose objects are read at the same time. */
+const READ_AT_ONCE = 8;
+
 type Boat = Pick<FleetMember, "id" | "epoch" | "head">;
 
 const KEY = /^instances\/([^/]+)\/([0-9a-f]{32})\/(\d{16})-(\d{16})-([0-9a-f]{16})\.lpj$/;
@@ -77,8 +80,8 @@ async function keysOf(store: ObjectStore, prefix = "instances/"): Promise<{ key:
 }
 
 /**
- * How many of the numbers that boats were told are stored no object has, by the objects' keys; {@linkcode compareStore} tells
- * whether a key is true. Also the boats that have never been told anything.
+ * How many numbers that boats were told are stored no object has, by the objects' keys; {@linkcode compareStore} tells
+ * whether a key is true.
  */
 export async function toldButMissing(
   store: ObjectStore,
@@ -102,23 +105,28 @@ export async function toldButMissing(
 /** Reads all objects of some boats, and compares every frame with what was fed. */
 export async function compareStore(store: ObjectStore, boats: readonly Boat[]): Promise<Comparison> {
   const sum = { fed: 0, missing: 0, different: 0, extra: 0, duplicates: 0, objects: 0 };
-  for (const boat of boats) {
-    const seen = new Uint8Array(boat.head + 1);
-    for (const { key, object } of await keysOf(store, `instances/${boat.id}/`)) {
-      sum.objects++;
-      const frames = readObject(await store.get(key), object);
-      for (const frame of frames) {
-        const { seq } = frame;
-        if (object.epoch !== boat.epoch.toHex() || seq > boat.head) sum.extra++;
-        else if (JSON.stringify(frame) !== JSON.stringify(fedFrame(boat, seq))) sum.different++;
-        else if (seen[seq]) sum.duplicates++;
-        else seen[seq] = 1;
-      }
-    }
-    sum.fed += boat.head;
-    sum.missing += seen.subarray(1).reduce((missing, isSeen) => missing + 1 - isSeen, 0);
-  }
+  const waiting = [...boats];
+  const work = async () => {
+    for (let boat = waiting.pop(); boat; boat = waiting.pop()) await compareBoat(store, boat, sum);
+  };
+  await Promise.all(Array.from({ length: READ_AT_ONCE }, work));
   return sum;
+}
+
+async function compareBoat(store: ObjectStore, boat: Boat, sum: Comparison): Promise<void> {
+  const seen = new Uint8Array(boat.head + 1);
+  for (const { key, object } of await keysOf(store, `instances/${boat.id}/`)) {
+    sum.objects++;
+    for (const frame of readObject(await store.get(key), object)) {
+      const { seq } = frame;
+      if (object.epoch !== boat.epoch.toHex() || seq > boat.head) sum.extra++;
+      else if (JSON.stringify(frame) !== JSON.stringify(fedFrame(boat, seq))) sum.different++;
+      else if (seen[seq]) sum.duplicates++;
+      else seen[seq] = 1;
+    }
+  }
+  sum.fed += boat.head;
+  sum.missing += seen.subarray(1).reduce((missing, isSeen) => missing + 1 - isSeen, 0);
 }
 
 /** Frames of an object. @throws {Error} it does not have exactly those that its key says, or its bytes have another hash */
