@@ -276,4 +276,12 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'return paths.sort((a, b) => compareKeys(a.replace("/", ""), b.replace("/", "")));',
     tests: ["directory_store_test.ts"],
   },
+  {
+    name: "frames count as stored before the store has answered",
+    find:
+      "      await this.#store.putIfAbsent(key, bytes, { signal });\n      this.#add(key, { ...object, size: bytes.length });",
+    replace:
+      "      this.#add(key, { ...object, size: bytes.length });\n      await this.#store.putIfAbsent(key, bytes, { signal });",
+    tests: ["store/lost_node_test.ts", "store_kills_test.ts"],
+  },
 ];

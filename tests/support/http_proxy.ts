@@ -30,6 +30,19 @@ export type Fault =
   | "flip"
   | "lengthen";
 
+/** Where a request is stopped: when a share of its body was passed on, 0 to 1, or when the server has answered. */
+export type StopAt = { kind: "body"; share: number } | { kind: "answer" };
+
+/** Which request is stopped, and where. */
+export interface Stop {
+  method: string;
+  /** Part of its path. */
+  path: string;
+  /** Number of such requests that are passed on before. */
+  after: number;
+  at: StopAt;
+}
+
 interface Plan {
   method: string;
   fault: Fault;
@@ -53,6 +66,7 @@ export class HttpProxy implements AsyncDisposable {
   readonly #server: Server;
   readonly #target: URL;
   #plans: Plan[] = [];
+  #stop: (Stop & { reached: () => void }) | undefined;
   /** Requests so far, such as `PUT`. */
   readonly requests: string[] = [];
 
@@ -78,9 +92,17 @@ export class HttpProxy implements AsyncDisposable {
     this.#plans.push({ method, fault, times });
   }
 
+  /** Stops a request for as long as its client waits. Resolves when it is stopped. */
+  stop(stop: Stop): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#stop = { ...stop, reached: resolve };
+    return promise;
+  }
+
   /** Passes everything on again. */
   heal(): void {
     this.#plans = [];
+    this.#stop = undefined;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -106,10 +128,33 @@ export class HttpProxy implements AsyncDisposable {
       // The client has hung up.
       return;
     }
+    const stop = this.#stopOf(request);
+    if (stop) return this.#forwardUntil(request, { body: join(chunks), ...stop });
     const own = fault && FAULTY_ANSWERS[fault];
     if (own) response.writeHead(own[0], own[2]).end(own[1]);
     else if (fault === "drop") request.socket.destroy();
     else if (fault !== "stall") this.#forward(request, { response, body: join(chunks), fault });
+  }
+
+  #stopOf({ method, url = "" }: IncomingMessage): (Stop & { reached: () => void }) | undefined {
+    const stop = this.#stop;
+    if (!stop || stop.method !== method || !url.includes(stop.path) || stop.after-- > 0) return undefined;
+    this.#stop = undefined;
+    return stop;
+  }
+
+  #forwardUntil(
+    { method, url, headers, socket }: IncomingMessage,
+    { body, at, reached }: { body: Uint8Array; at: StopAt; reached: () => void },
+  ): void {
+    const { hostname, port } = this.#target;
+    const upstream = send({ hostname, port, method, path: url, headers, agent: false }, (answer: IncomingMessage) => {
+      answer.resume().on("end", reached);
+    });
+    upstream.on("error", reached);
+    socket.on("close", () => upstream.destroy());
+    if (at.kind === "answer") upstream.end(body);
+    else upstream.write(body.subarray(0, Math.floor(body.length * at.share)), reached);
   }
 
   #forward(

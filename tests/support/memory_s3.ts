@@ -66,7 +66,8 @@ export class MemoryS3 implements AsyncDisposable {
     this.requests.push(request.method);
     this.#observe(request.headers);
     const { pathname, searchParams } = new URL(request.url);
-    const body = new Uint8Array(await request.arrayBuffer());
+    const body = await request.arrayBuffer().then((bytes) => new Uint8Array(bytes), () => undefined);
+    if (!body) return refuse(400, "IncompleteBody");
     const [, bucket, key = ""] = /^\/([^/]*)\/?(.*)$/.exec(decodeURIComponent(pathname)) ?? [];
     if (bucket !== "boats") return refuse(404, request.method === "HEAD" ? undefined : "NoSuchBucket");
     if (request.method === "POST") {
