@@ -12,7 +12,7 @@ import { eventually, pause } from "../support/eventually.ts";
 import { environment, IS_FULL, needs, SLOW } from "../support/needs.ts";
 import { START_MS } from "../support/program.ts";
 import { Random } from "../support/random.ts";
-import { startFleet, STORE_BUCKET, STORE_INTERVAL_S, StoreNode } from "../support/store_node.ts";
+import { startFleet, STORE_BUCKET, StoreNode } from "../support/store_node.ts";
 import { compareStore, fedFrames, toldButMissing } from "../support/store_oracle.ts";
 
 const CEPH = needs({
@@ -20,7 +20,9 @@ const CEPH = needs({
   programs: CEPH_PROGRAMS,
   extras: SLOW,
 });
-const SIZE = IS_FULL ? { boats: 50, rate: 200, rounds: 10, osds: 3 } : { boats: 12, rate: 50, rounds: 2, osds: 2 };
+const SIZE = IS_FULL
+  ? { boats: 50, rate: 200, rounds: 10, osds: 3, intervalS: 5 }
+  : { boats: 12, rate: 50, rounds: 2, osds: 2, intervalS: 2 };
 const ROUNDS = Number(environment("VBG_TEST_ROUNDS") ?? SIZE.rounds);
 /** Longest time from the start of a new node until it serves the history of all boats, and all are connected. */
 const LIVE_AGAIN_MS = 60_000;
@@ -43,7 +45,7 @@ async function storing(fleet: Fleet, random: Random): Promise<void> {
   const heads = fleet.boats.map(({ head }) => head);
   const isTold = () => fleet.boats.every(({ objectsThrough }, i) => objectsThrough >= heads[i]!);
   await eventually("all boats to be told that their frames are stored", isTold, { deadlineMs: START_MS });
-  await pause(random.int(STORE_INTERVAL_S * 1000));
+  await pause(random.int(SIZE.intervalS * 1000));
 }
 
 /** Waits until all boats are connected and the node serves the first frames of each, which only the store has. */
@@ -75,7 +77,7 @@ Deno.test(
     await ceph.createBucket(STORE_BUCKET);
     const { endpoint } = ceph;
     using store = await openStore({ url: `s3://${STORE_BUCKET}/fleet`, endpoint, credentials: CEPH_WRITER });
-    await using node = await StoreNode.start({ endpoint });
+    await using node = await StoreNode.start({ endpoint, intervalS: SIZE.intervalS });
     await using fleet = await startFleet(node, SIZE);
     const epochs = fleet.boats.map(({ epoch }) => epoch.toHex());
     fleet.begin();

@@ -10,8 +10,6 @@ import { FLEET_SEED, framesOfHistory, type SeenFrame } from "./store_oracle.ts";
 
 /** Bucket of the stores of tests. */
 export const STORE_BUCKET = "boats";
-/** Seconds between two PUTs of a boat. */
-export const STORE_INTERVAL_S = 2;
 const VALIDITY = { days: 90, isForced: false };
 
 /** How a node is started. */
@@ -20,6 +18,8 @@ export interface StoreNodeOptions {
   endpoint: string;
   /** Part of the bucket; default `fleet`. */
   prefix?: string;
+  /** Time between two PUTs of a boat, seconds; default 2. */
+  intervalS?: number;
   /** Further flags. */
   flags?: readonly string[];
 }
@@ -67,14 +67,14 @@ export class StoreNode implements AsyncDisposable {
   /** Starts it, and waits until it answers. */
   async begin(): Promise<void> {
     const server = `${this.folder}/ca/server`;
-    const { endpoint, prefix = "fleet", flags = [] } = this.#options;
+    const { endpoint, prefix = "fleet", intervalS = 2, flags = [] } = this.#options;
     const { accessKeyId, secretAccessKey } = CEPH_WRITER;
     const program = this.#program = await TestProgram.start("cloud", () => [
       ...["-data-dir", `${this.folder}/node/data`, "-spool-dir", `${this.folder}/node/spool`],
       ...["-grpc-listen", this.target, "-http-listen", this.url.slice("http://".length)],
       ...["-tls-cert", `${server}/cert.pem`, "-tls-key", `${server}/key.pem`, "-tls-client-ca", `${server}/ca.pem`],
       ...["-store", `s3://${STORE_BUCKET}/${prefix}`, "-store-endpoint", endpoint],
-      ...["-store-interval", `${STORE_INTERVAL_S}s`, ...flags],
+      ...["-store-interval", `${intervalS}s`, ...flags],
     ], { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_REGION: "us-east-1" });
     let isOver = false;
     void program.exitCode().then(() => isOver = true);

@@ -45,6 +45,8 @@ export class FrameShipper {
   /** When each boat is due, monotonic milliseconds. */
   readonly #dueMs = new WeakMap<Shipped, number>();
   readonly #working = new Map<Shipped, Promise<void>>();
+  /** Boats that are due, the longest due one last. */
+  #queue: Shipped[] = [];
   #preparation: Promise<void> | "done" | undefined;
   #state: ShipperState = { kind: "ok" };
   #retryMs = -Infinity;
@@ -62,18 +64,33 @@ export class FrameShipper {
     const { boats, clock } = this.#options;
     const nowMs = clock.monoMs();
     if (nowMs < this.#retryMs || !this.#isPrepared()) return;
+    const due: { boat: Shipped; dueMs: number }[] = [];
     for (const boat of boats) {
-      if (this.#working.size >= BOATS_AT_ONCE) return;
       if (!boat.hasUnstored || this.#working.has(boat)) continue;
       const intervalMs = Math.min(this.#options.intervalMs, boat.keepsFrames ? Infinity : UNKEPT_INTERVAL_MS);
       const dueMs = this.#dueMs.get(boat) ?? nowMs + phaseOf(boat.id) * intervalMs;
       this.#dueMs.set(boat, dueMs);
-      if (nowMs < dueMs) continue;
-      this.#dueMs.set(boat, nowMs + intervalMs);
+      if (dueMs <= nowMs) due.push({ boat, dueMs });
+    }
+    // Popped from the end, so that none waits for boats that were due after it.
+    this.#queue = due.sort((a, b) => b.dueMs - a.dueMs).map(({ boat }) => boat);
+    this.#beginQueued();
+  }
+
+  /** Begins boats that are due, as many as may be stored at the same time; only one while the store does not answer. */
+  #beginQueued(): void {
+    const { intervalMs, clock } = this.#options;
+    while (this.#working.size < (this.#state.kind === "ok" ? BOATS_AT_ONCE : 1) && !this.#stop.signal.aborted) {
+      const boat = this.#queue.pop();
+      if (!boat) return;
+      this.#dueMs.set(boat, clock.monoMs() + intervalMs);
       const shipping = this.#attempt((signal) => boat.ship(signal), { id: boat.id }).then((isDone) => {
-        if (!isDone) this.#dueMs.set(boat, this.#retryMs);
+        this.#working.delete(boat);
+        if (isDone) return this.#beginQueued();
+        this.#dueMs.set(boat, this.#retryMs);
+        this.#queue = [];
       });
-      this.#working.set(boat, shipping.finally(() => this.#working.delete(boat)));
+      this.#working.set(boat, shipping);
     }
   }
 
@@ -81,6 +98,7 @@ export class FrameShipper {
   async shipAll(signal: AbortSignal): Promise<void> {
     const end = () => this.#stop.abort(signal.reason);
     signal.addEventListener("abort", end);
+    this.#queue = [];
     await Promise.all(this.#working.values());
     const boats = [...this.#options.boats].filter(({ hasUnstored }) => hasUnstored);
     let isAnswering = this.#state.kind === "ok" && this.#isPrepared();
@@ -135,5 +153,8 @@ export class FrameShipper {
 function phaseOf(id: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < id.length; i++) hash = Math.imul(hash ^ id.charCodeAt(i), 0x01000193) >>> 0;
-  return hash / 2 ** 32;
+  // Ids that differ in the last digit only are not neighbours.
+  hash = Math.imul(hash ^ hash >>> 16, 0x85ebca6b);
+  hash = Math.imul(hash ^ hash >>> 13, 0xc2b2ae35);
+  return ((hash ^ hash >>> 16) >>> 0) / 2 ** 32;
 }

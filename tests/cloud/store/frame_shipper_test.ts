@@ -15,6 +15,7 @@ class Fleet {
   gate: Promise<void> = Promise.resolve();
   atOnce = 0;
   mostAtOnce = 0;
+  attempts = 0;
 
   constructor(count: number) {
     this.boats = Array.from({ length: count }, (_, i) => ({
@@ -28,6 +29,7 @@ class Fleet {
   }
 
   async #ship(id: string): Promise<void> {
+    this.attempts++;
     this.mostAtOnce = Math.max(this.mostAtOnce, ++this.atOnce);
     await this.gate;
     this.atOnce--;
@@ -58,6 +60,31 @@ Deno.test("each boat's new frames are stored once an interval, and boats are spr
   const first = fleet.times.values().map(([time]) => Math.floor(time! / 1000)).toArray();
   const bySecond = Map.groupBy(first, (second) => second);
   assert.ok(Math.max(...bySecond.values().map(({ length }) => length)) <= 30, "no burst");
+  await fleet.shipper.stop();
+});
+
+Deno.test("1000 boats are each stored within the interval and 5 s, whatever their place in the order is", async () => {
+  const fleet = new Fleet(1000);
+  await fleet.run(120);
+  assert.equal(fleet.times.size, 1000);
+  for (const [id, times] of fleet.times) {
+    const waits = [0, ...times, 120_000].map((time, i, all) => time - (all[i - 1] ?? 0));
+    assert.ok(Math.max(...waits) <= 35_000, `${id}: ${times}`);
+  }
+  assert.ok(fleet.mostAtOnce <= 16);
+  await fleet.shipper.stop();
+});
+
+Deno.test("a store that fails is asked by one boat at a time", async () => {
+  const fleet = new Fleet(50);
+  await fleet.run(60);
+  fleet.fault = "the store is away";
+  await fleet.run(60);
+  fleet.attempts = 0;
+  fleet.mostAtOnce = 0;
+  await fleet.run(600);
+  assert.equal(fleet.mostAtOnce, 1);
+  assert.ok(fleet.attempts >= 100 && fleet.attempts <= 120, `${fleet.attempts}`);
   await fleet.shipper.stop();
 });
 
