@@ -9,6 +9,8 @@ import {
   type InstanceSettings,
   type OpenReplica,
 } from "../../src/cloud/mod.ts";
+import { BoatObjects } from "../../src/cloud/store/boat_objects.ts";
+import type { ObjectStore } from "../../src/object_store/mod.ts";
 import { JournalIndex } from "../../src/journal/mod.ts";
 import type {
   HandshakeRequest,
@@ -78,6 +80,19 @@ export async function framesOfIndex(index: JournalIndex): Promise<FrameSeen[]> {
   const frames: FrameSeen[] = [];
   for await (const block of index.blocks({ fromSeq: 1 })) frames.push(...framesOf(block));
   return frames.sort((a, b) => a.seq - b.seq);
+}
+
+/** All frames that a store has of a boat, by number; `folder` is for temporary files. */
+export async function framesOfStore(
+  store: ObjectStore,
+  { folder, id = BOAT }: { folder: string; id?: string },
+): Promise<FrameSeen[]> {
+  const objects = new BoatObjects({ id, store });
+  await objects.list();
+  const directory = await Deno.makeTempDir({ dir: folder });
+  const index = await JournalIndex.open(directory, { log: silentLogger, open: (path) => objects.open(path) });
+  await index.add(objects.files);
+  return await framesOfIndex(index);
 }
 
 /** How a cloud of a test is made. */

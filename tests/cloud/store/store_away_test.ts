@@ -1,10 +1,8 @@
 // An hour without the store, on a test clock.
 import assert from "node:assert/strict";
-import { Logger, silentLogger } from "../../../src/base/mod.ts";
+import { Logger } from "../../../src/base/mod.ts";
 import { ObjectCache } from "../../../src/cloud/mod.ts";
-import { BoatObjects } from "../../../src/cloud/store/boat_objects.ts";
 import { FrameShipper, type Shipped } from "../../../src/cloud/store/frame_shipper.ts";
-import { JournalIndex } from "../../../src/journal/mod.ts";
 import { type ObjectStore, openStore } from "../../../src/object_store/mod.ts";
 import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
@@ -12,7 +10,7 @@ import { inFolder } from "../../support/folder.ts";
 import { needs } from "../../support/needs.ts";
 import { range } from "../../support/session.ts";
 import { WrappedStore } from "../../support/wrapped_store.ts";
-import { batch, CloudFixture, framesOfIndex, wanted } from "../cloud_fixture.ts";
+import { batch, CloudFixture, framesOfStore, wanted } from "../cloud_fixture.ts";
 
 const CLOUD = needs({ permissions: ["net", "read", "write", "env", "sys"] });
 const IDS = Array.from({ length: 50 }, (_, index) => `boat-${index + 1}`);
@@ -126,15 +124,6 @@ function spool(directory: string): { files: number; bytes: number } {
   return sum;
 }
 
-async function framesOf(store: ObjectStore, { id, folder }: { id: string; folder: string }) {
-  const objects = new BoatObjects({ id, store });
-  await objects.list();
-  const directory = await Deno.makeTempDir({ dir: folder });
-  const index = await JournalIndex.open(directory, { log: silentLogger, open: (path) => objects.open(path) });
-  await index.add(objects.files);
-  return await framesOfIndex(index);
-}
-
 Deno.test(
   "an hour without the store: nothing is told as stored, the spool grows by what is fed, and all is stored after it",
   CLOUD,
@@ -166,7 +155,7 @@ Deno.test(
       assert.deepEqual(streams.logged, ["frames not stored", "object store answers again"]);
       await streams.stop();
       for (const id of IDS) {
-        assert.deepEqual(await framesOf(disk, { id, folder }), range(1, streams.fed).map(wanted), id);
+        assert.deepEqual(await framesOfStore(disk, { folder, id }), range(1, streams.fed).map(wanted), id);
       }
     }),
 );
