@@ -21,7 +21,7 @@ const CEPH = needs({
   extras: SLOW,
 });
 const SIZE = IS_FULL
-  ? { boats: 50, rate: 200, rounds: 10, osds: 3, intervalS: 5 }
+  ? { boats: 50, rate: 200, rounds: 10, osds: 3, intervalS: 10 }
   : { boats: 12, rate: 50, rounds: 2, osds: 2, intervalS: 2 };
 const ROUNDS = Number(environment("VBG_TEST_ROUNDS") ?? SIZE.rounds);
 /** Longest time from the start of a new node until it serves the history of all boats, and all are connected. */
@@ -48,14 +48,21 @@ async function storing(fleet: Fleet, random: Random): Promise<void> {
   await pause(random.int(SIZE.intervalS * 1000));
 }
 
-/** Waits until all boats are connected and the node serves the first frames of each, which only the store has. */
-async function liveAgain(node: StoreNode, fleet: Fleet): Promise<void> {
-  const deadlineMs = LIVE_AGAIN_MS;
-  await eventually("all boats", () => fleet.sample().connected === fleet.boats.length, { deadlineMs });
+/**
+ * Waits until all boats are connected and the node serves the first frames of each, which only the store has; gives the
+ * times that took, milliseconds.
+ */
+async function liveAgain(node: StoreNode, fleet: Fleet): Promise<{ connectedMs: number; servedMs: number }> {
+  const beginMs = performance.now();
+  await node.begin();
+  const isConnected = () => fleet.sample().connected === fleet.boats.length;
+  await eventually("all boats", isConnected, { deadlineMs: START_MS });
+  const connectedMs = Math.round(performance.now() - beginMs);
   for (const boat of fleet.boats) {
     const frames = fedFrames(boat, { last: Math.min(HEAD_FRAMES, boat.objectsThrough) });
     assert.deepEqual(await node.history(boat.id, { limit: frames.length }), frames);
   }
+  return { connectedMs, servedMs: Math.round(performance.now() - beginMs) };
 }
 
 async function breakStore(ceph: Ceph, { part, signal }: (typeof FAULTS)[number]): Promise<() => Promise<void>> {
@@ -80,6 +87,7 @@ Deno.test(
     await using node = await StoreNode.start({ endpoint, intervalS: SIZE.intervalS });
     await using fleet = await startFleet(node, SIZE);
     const epochs = fleet.boats.map(({ epoch }) => epoch.toHex());
+    let slowestMs = 0;
     fleet.begin();
     await eventually("the first frames", () => fleet.boats.every(({ head }) => head >= HEAD_FRAMES));
     for (let round = 0; round < ROUNDS; round++) {
@@ -93,12 +101,9 @@ Deno.test(
       const told = toldOf(fleet);
       if (!isRestoredBefore) await restore();
       assert.equal(await toldButMissing(store, told), 0, `round ${round}: a boat was told that a frame is stored`);
-      const beginMs = performance.now();
-      await node.begin();
-      await liveAgain(node, fleet);
-      const liveAgainMs = Math.round(performance.now() - beginMs);
-      report({ round, fault: `${fault.signal} ${fault.part}`, liveAgainMs, made: fleet.sample().made });
-      assert.ok(liveAgainMs < LIVE_AGAIN_MS);
+      const times = await liveAgain(node, fleet);
+      report({ round, fault: `${fault.signal} ${fault.part}`, ...times, made: fleet.sample().made });
+      slowestMs = Math.max(slowestMs, times.servedMs);
     }
     await storing(fleet, random);
     fleet.silence();
@@ -111,6 +116,7 @@ Deno.test(
       ...{ missing: 0, different: 0, extra: 0, duplicates: 0 },
     });
     assert.equal(fleet.sample().lost, 0);
+    assert.ok(slowestMs < LIVE_AGAIN_MS, `${slowestMs} ms`);
     assert.deepEqual(fleet.boats.map(({ epoch }) => epoch.toHex()), epochs, "no boat has begun a new epoch");
     // What a new node serves, from the objects alone.
     await node.lose();

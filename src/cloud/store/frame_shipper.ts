@@ -67,8 +67,7 @@ export class FrameShipper {
     const due: { boat: Shipped; dueMs: number }[] = [];
     for (const boat of boats) {
       if (!boat.hasUnstored || this.#working.has(boat)) continue;
-      const intervalMs = Math.min(this.#options.intervalMs, boat.keepsFrames ? Infinity : UNKEPT_INTERVAL_MS);
-      const dueMs = this.#dueMs.get(boat) ?? nowMs + phaseOf(boat.id) * intervalMs;
+      const dueMs = this.#dueMs.get(boat) ?? nowMs + phaseOf(boat.id) * this.#intervalMs(boat);
       this.#dueMs.set(boat, dueMs);
       if (dueMs <= nowMs) due.push({ boat, dueMs });
     }
@@ -79,11 +78,11 @@ export class FrameShipper {
 
   /** Begins boats that are due, as many as may be stored at the same time; only one while the store does not answer. */
   #beginQueued(): void {
-    const { intervalMs, clock } = this.#options;
+    const { clock } = this.#options;
     while (this.#working.size < (this.#state.kind === "ok" ? BOATS_AT_ONCE : 1) && !this.#stop.signal.aborted) {
       const boat = this.#queue.pop();
       if (!boat) return;
-      this.#dueMs.set(boat, clock.monoMs() + intervalMs);
+      this.#dueMs.set(boat, clock.monoMs() + this.#intervalMs(boat));
       const shipping = this.#attempt((signal) => boat.ship(signal), { id: boat.id }).then((isDone) => {
         this.#working.delete(boat);
         if (isDone) return this.#beginQueued();
@@ -92,6 +91,10 @@ export class FrameShipper {
       });
       this.#working.set(boat, shipping);
     }
+  }
+
+  #intervalMs({ keepsFrames }: Shipped): number {
+    return Math.min(this.#options.intervalMs, keepsFrames ? Infinity : UNKEPT_INTERVAL_MS);
   }
 
   /** Stores the frames of all boats once, until `signal` is aborted or the store fails. Never rejects. */

@@ -101,6 +101,9 @@ class Streams {
       get hasUnstored() {
         return boat.hasUnstored;
       },
+      get keepsFrames() {
+        return boat.keepsFrames;
+      },
       ship: async (signal: AbortSignal) => {
         this.#working++;
         await boat.ship(signal).finally(() => this.#working--);
