@@ -278,10 +278,21 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "frames count as stored before the store has answered",
-    find:
-      "      await this.#store.putIfAbsent(key, bytes, { signal });\n      this.#add(key, { ...object, size: bytes.length });",
+    find: "      const answer = await this.#store.putIfAbsent(key, bytes, { signal });",
     replace:
-      "      this.#add(key, { ...object, size: bytes.length });\n      await this.#store.putIfAbsent(key, bytes, { signal });",
+      "      this.#add(key, { ...object, size: bytes.length });\n      const answer = await this.#store.putIfAbsent(key, bytes, { signal });",
     tests: ["store/lost_node_test.ts", "store_kills_test.ts"],
+  },
+  {
+    name: "an object that is there with fewer bytes counts as stored",
+    find: "if (found?.size === bytes) return;",
+    replace: "if (found) return;",
+    tests: ["boat_objects_test.ts"],
+  },
+  {
+    name: "boats that are due are stored in the order of their ids",
+    find: "due.sort((a, b) => b.dueMs - a.dueMs)",
+    replace: "due.reverse()",
+    tests: ["frame_shipper_test.ts"],
   },
 ];

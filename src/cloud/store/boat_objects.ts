@@ -141,8 +141,8 @@ export class BoatObjects {
       const object = { id: this.#id, epoch: epoch.toHex(), first, last, hash };
       const key = frameKey(object);
       if (this.#objects.has(key)) continue;
-      // An object with this key has these bytes: the key contains their hash.
-      await this.#store.putIfAbsent(key, bytes, { signal });
+      const answer = await this.#store.putIfAbsent(key, bytes, { signal });
+      if (answer === "exists") await this.#checkWhole(key, { bytes: bytes.length, signal });
       const known = { ...object, size: bytes.length, time };
       this.#add(key, known);
       this.#unsavedTimes++;
@@ -150,6 +150,16 @@ export class BoatObjects {
     }
     await this.#saveTimes(signal);
     return { added, isWhole };
+  }
+
+  /** An object with this key has these bytes, as the key contains their hash: if it has all of them. */
+  async #checkWhole(key: string, { bytes, signal }: { bytes: number; signal: AbortSignal | undefined }): Promise<void> {
+    const found = await this.#store.head(key, { signal });
+    if (found?.size === bytes) return;
+    const why = `there are ${
+      found?.size ?? "no"
+    } bytes instead of ${bytes}; delete it, and the frames are stored again`;
+    throw new StoreError(`Object "${key}" is damaged in ${this.#store.url}: ${why}`, { kind: "damaged" });
   }
 
   /**

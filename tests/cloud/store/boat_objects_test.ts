@@ -10,6 +10,7 @@ import { EPOCH, frameOf, journalFiles, makeWriter } from "../../support/journal_
 import { START_US } from "../../support/messages.ts";
 import { needs } from "../../support/needs.ts";
 import { Random } from "../../support/random.ts";
+import { WrappedStore } from "../../support/wrapped_store.ts";
 
 const DISK = needs({ permissions: ["read", "write"] });
 const ID = "aurora";
@@ -95,6 +96,34 @@ Deno.test(
         const byTime = (await framesOf(index, { fromUs, toUs })).filter(isIn);
         assert.deepEqual(byTime.map(({ seq }) => seq), seqs.filter((seq) => isIn({ timeUs: START_US + seq * 1000 })));
       }
+    }),
+);
+
+Deno.test(
+  "an object that is there with fewer bytes, or is not there though the store says so, is not stored",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      await Deno.mkdir(`${folder}/journal`);
+      await writeJournal(`${folder}/journal`, new Random(3));
+      const [path] = journalFiles(`${folder}/journal`).map((name) => `${folder}/journal/${name}`);
+      using whole = await openStore({ url: `file://${folder}/whole` });
+      const writer = new BoatObjects({ id: ID, store: whole });
+      await writer.putFile(path!, { epoch: EPOCH });
+      const { path: key, lastSeq } = writer.files[0]!;
+      using torn = await openStore({ url: `file://${folder}/torn` });
+      const bytes = await whole.get(key);
+      await torn.putIfAbsent(key, bytes.subarray(0, bytes.length / 2));
+      const ofTorn = new BoatObjects({ id: ID, store: torn });
+      const found = `there are ${Math.floor(bytes.length / 2)} bytes instead of ${bytes.length}`;
+      await assert.rejects(ofTorn.putFile(path!, { epoch: EPOCH }), new RegExp(`"${key}" is damaged.*: ${found}`));
+      assert.equal(ofTorn.storedOf(EPOCH.toHex()).has(lastSeq), false);
+      using empty = await openStore({ url: `file://${folder}/empty` });
+      const lying = new WrappedStore(empty);
+      lying.putIfAbsent = () => Promise.resolve("exists");
+      const ofLying = new BoatObjects({ id: ID, store: lying });
+      await assert.rejects(ofLying.putFile(path!, { epoch: EPOCH }), /: there are no bytes instead of \d+/);
+      assert.equal(ofLying.storedOf(EPOCH.toHex()).count, 0);
     }),
 );
 
