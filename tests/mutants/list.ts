@@ -290,9 +290,9 @@ export const MUTANTS: readonly Mutant[] = [
     tests: ["boat_objects_test.ts"],
   },
   {
-    name: "boats that are due are stored in the order of their ids",
-    find: "due.sort((a, b) => b.dueMs - a.dueMs)",
-    replace: "due.reverse()",
+    name: "no more boats are stored in a second than at the same time",
+    find: "if (isDone) return this.#beginQueued();",
+    replace: "if (isDone) return;",
     tests: ["frame_shipper_test.ts"],
   },
 ];
