@@ -1,7 +1,7 @@
 // A node is killed under load and its disk is gone; a new one with an empty disk takes its place, while parts of the store
 // fail, too. The boats delete each frame as soon as they are told that it is stored.
 //
-// Needs Ceph and VBG_TEST_SLOW=1; in full size (50 boats with 200 frames/s, 10 nodes, 3 OSDs: 10 minutes)
+// Needs Ceph and VBG_TEST_SLOW=1; in full size (50 boats with 200 frames/s, 10 nodes, 3 OSDs: 15 minutes)
 // `VBG_TEST_FULL=1 deno test -A tests/faults/store_lost_node_test.ts`; VBG_TEST_ROUNDS changes the number of nodes. It
 // prints one line of JSON for each node that was lost, and one for the end.
 import assert from "node:assert/strict";
@@ -26,6 +26,9 @@ const SIZE = IS_FULL
 const ROUNDS = Number(environment("VBG_TEST_ROUNDS") ?? SIZE.rounds);
 /** Longest time from the start of a new node until it serves the history of all boats, and all are connected. */
 const LIVE_AGAIN_MS = 60_000;
+/** A boat that was connected for 30 s tries again at once; in full size boats are, as nodes are not lost every minute. */
+const HEALTHY_MS = IS_FULL ? 31_000 : 0;
+const LOOK_MS = 100;
 /** Frames of each boat that are compared after each round. */
 const HEAD_FRAMES = 100;
 /** What happens to the store around the loss of a node; each is brought back. */
@@ -46,6 +49,16 @@ async function storing(fleet: Fleet, random: Random): Promise<void> {
   const isTold = () => fleet.boats.every(({ objectsThrough }, i) => objectsThrough >= heads[i]!);
   await eventually("all boats to be told that their frames are stored", isTold, { deadlineMs: START_MS });
   await pause(random.int(SIZE.intervalS * 1000));
+}
+
+/** Lets boats be connected for a while; gives the longest wait of a frame for the store in its second half, milliseconds. */
+async function healthy(fleet: Fleet): Promise<number> {
+  await pause(HEALTHY_MS / 2);
+  let storedWaitMs = 0;
+  for (const untilMs = performance.now() + HEALTHY_MS / 2; performance.now() < untilMs; await pause(LOOK_MS)) {
+    storedWaitMs = Math.max(storedWaitMs, Math.round(fleet.sample().objectWaitMs));
+  }
+  return storedWaitMs;
 }
 
 /**
@@ -91,18 +104,28 @@ Deno.test(
     fleet.begin();
     await eventually("the first frames", () => fleet.boats.every(({ head }) => head >= HEAD_FRAMES));
     for (let round = 0; round < ROUNDS; round++) {
+      const storedWaitMs = await healthy(fleet);
       await storing(fleet, random);
       const fault = FAULTS[round % FAULTS.length]!;
       const restore = await breakStore(ceph, fault);
       await pause(random.int(4000));
       const isRestoredBefore = random.chance(0.5);
       if (isRestoredBefore) await restore();
+      const lostMs = performance.now();
       await node.lose();
       const told = toldOf(fleet);
       if (!isRestoredBefore) await restore();
       assert.equal(await toldButMissing(store, told), 0, `round ${round}: a boat was told that a frame is stored`);
+      const awayMs = Math.round(performance.now() - lostMs);
       const times = await liveAgain(node, fleet);
-      report({ round, fault: `${fault.signal} ${fault.part}`, ...times, made: fleet.sample().made });
+      report({
+        round,
+        fault: `${fault.signal} ${fault.part}`,
+        storedWaitMs,
+        awayMs,
+        ...times,
+        made: fleet.sample().made,
+      });
       slowestMs = Math.max(slowestMs, times.servedMs);
     }
     await storing(fleet, random);
