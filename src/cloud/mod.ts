@@ -22,6 +22,8 @@ export * from "./replica/replica.ts";
 export * from "./replica/snapshot.ts";
 export * from "./service/identify.ts";
 export * from "./service/service.ts";
+export * from "./store/compaction/compactor.ts";
+export type { StoreRetention } from "./store/compaction/prune_boat.ts";
 export * from "./store/frame_shipper.ts";
 export * from "./store/frame_store.ts";
 export * from "./store/object_cache.ts";

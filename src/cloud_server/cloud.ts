@@ -194,7 +194,7 @@ async function openBoats(
     dataDirectory: spoolDirectory,
     ...{ settings: () => settings, openReplica, frameStore: storing?.frameStore, onFileEnded, ...parts },
   });
-  storing?.begin(instances);
+  storing?.begin(instances, { retention: journal?.retention ?? {} });
   // Files that go to the store are deleted once they are there.
   fleetRetention = storing ? undefined : fleetRetentionOf(journal, { instances, ...parts });
   return { storing, instances, fleetRetention };

@@ -1,5 +1,12 @@
 import type { Clock, Logger } from "../base/mod.ts";
-import { FrameShipper, type FrameStore, type Instances, ObjectCache } from "../cloud/mod.ts";
+import {
+  Compactor,
+  FrameShipper,
+  type FrameStore,
+  type Instances,
+  ObjectCache,
+  type StoreRetention,
+} from "../cloud/mod.ts";
 import type { ComponentHealth } from "../http/mod.ts";
 import { checkStore, isStoreError, type ObjectStore, openStore } from "../object_store/mod.ts";
 
@@ -26,6 +33,7 @@ export class Storing {
   readonly #options: { intervalMs: number; clock: Clock; log: Logger };
   #isChecked: boolean;
   #shipper: FrameShipper | undefined;
+  #compactor: Compactor | undefined;
 
   private constructor(
     store: ObjectStore,
@@ -63,19 +71,21 @@ export class Storing {
     return new Storing(store, { intervalMs, isChecked, ...parts });
   }
 
-  /** Begins to store the frames of these boats. */
-  begin(boats: Instances): void {
+  /** Begins to store the frames of these boats, and to compact their objects. */
+  begin(boats: Instances, { retention }: { retention: StoreRetention }): void {
     const prepare = async (signal: AbortSignal) => {
       if (!this.#isChecked) await checkStore(this.#store, { signal });
       this.#isChecked = true;
       await boats.restore();
     };
     this.#shipper = new FrameShipper({ ...this.#options, boats, prepare });
+    this.#compactor = new Compactor({ ...this.#options, boats, store: this.#store, retention });
   }
 
   /** Must be called about once a second. */
   runHousekeeping(): void {
     this.#shipper?.runHousekeeping();
+    if (this.#shipper?.state.kind === "ok") this.#compactor?.runHousekeeping();
   }
 
   /** Time of the first failure since the store has last answered, milliseconds since 1970; undefined: it answers. */
@@ -87,13 +97,18 @@ export class Storing {
   /** Health names no boat and no key: the endpoint needs no token. */
   health(): ComponentHealth {
     const sinceMs = this.failingSinceMs;
-    if (sinceMs === undefined) return { status: "ok" };
-    const since = new Date(sinceMs).toISOString();
-    return { status: "degraded", message: `frames are not stored since ${since}; they stay in the data directory` };
+    const faults = this.#compactor?.faultyBoats ?? 0;
+    if (sinceMs !== undefined) {
+      const since = new Date(sinceMs).toISOString();
+      return { status: "degraded", message: `frames are not stored since ${since}; they stay in the data directory` };
+    }
+    if (faults === 0) return { status: "ok" };
+    return { status: "degraded", message: `objects of ${faults} boats are damaged or contradict each other` };
   }
 
   /** Stores what can be stored within {@linkcode LAST_STORING_MS}; no frames are stored after that. */
   async stop(): Promise<void> {
+    await this.#compactor?.stop();
     await this.#shipper?.shipAll(AbortSignal.timeout(LAST_STORING_MS));
     await this.#shipper?.stop();
   }

@@ -74,7 +74,7 @@ export class Scrub {
     const { clock, log } = this.#options;
     const { id, record } = instance;
     // Nothing was received yet, or everything is in the object store.
-    if (record.epoch === undefined || !instance.hasFiles) return;
+    if (record.epoch === undefined || !instance.hasUnstored) return;
     const files = await instance.withFiles((stored) => stored.list());
     for (const file of files) {
       const read = await readBlockFile(file.path, { pace: (bytes) => this.#pace(bytes) });

@@ -21,6 +21,7 @@ import { LiveRateMeter } from "../service/live_rate.ts";
 import type { Received } from "../state/received.ts";
 import type { Replica } from "../replica/replica.ts";
 import { encodeState, type InstanceState, stateFile } from "../state/state_file.ts";
+import type { ObjectChanges } from "../store/boat_objects.ts";
 import { loadBoatState } from "../store/restore.ts";
 import type { StoredFiles } from "../files/stored_files.ts";
 
@@ -141,14 +142,9 @@ export class Instance {
     return { id, ...this.record.summary({ connected }), recording };
   }
 
-  /** True if frames in its directory may not be in the store. */
+  /** True if frames in its directory may not be in the store; without a store always. */
   get hasUnstored(): boolean {
     return this.#stores.hasUnstored;
-  }
-
-  /** True if its directory may have files of frames. */
-  get hasFiles(): boolean {
-    return this.#stores.hasFiles;
   }
 
   /** True if the boat has a journal of its own, in which it keeps frames until they are stored. */
@@ -163,6 +159,11 @@ export class Instance {
       if (await this.#stores.beginShipping(signal)) this.#sessions.endAll(unavailable("the store answers again"));
     });
     await this.#stores.ship(signal);
+  }
+
+  /** Objects with its frames were stored or deleted by compaction. */
+  noteObjects(changes: ObjectChanges): Promise<void> {
+    return this.#stores.noteObjects(changes);
   }
 
   /** Resolves when its record is complete: after a crash its files are read first. */

@@ -12,6 +12,7 @@ import type { OpenReplica, Replica } from "../replica/replica.ts";
 import { isFrameKey } from "../store/object_names.ts";
 import { withNewerFrames } from "../state/state_file_rebuild.ts";
 import { StoredFiles } from "../files/stored_files.ts";
+import type { ObjectChanges } from "../store/boat_objects.ts";
 import { BoatStore } from "../store/boat_store.ts";
 import type { FrameStore } from "../store/frame_store.ts";
 
@@ -50,7 +51,7 @@ export class InstanceStores {
   #store: BoatStore | undefined;
   #replica: Replica | undefined;
   /** Local files have frames that may not be stored. */
-  #hasUnstored: boolean;
+  #hasUnstored = true;
   /** When the files were last closed. */
   #lastStoredThrough = 0;
   #isPaused = false;
@@ -59,7 +60,6 @@ export class InstanceStores {
   constructor(options: StoresOptions, record: InstanceRecord) {
     this.#options = options;
     this.#record = record;
-    this.#hasUnstored = options.frameStore !== undefined;
     record.storedThrough = () => this.#storedThrough();
     record.knowsHoles = () => this.#store?.isListed ?? true;
     record.storedOf = (epoch) => this.#store?.storedOf(epoch);
@@ -247,14 +247,9 @@ export class InstanceStores {
     if (this.#journal && this.#record.epoch !== undefined) this.#record.accounted = this.#journal.accounted;
   }
 
-  /** True if frames are in local files, or may be, and not in the store. */
+  /** True if frames are in local files, or may be, and not in the store; without a store always. */
   get hasUnstored(): boolean {
-    return this.#journal ? this.#store !== undefined : this.#hasUnstored;
-  }
-
-  /** True if the boat's directory may have files of frames. */
-  get hasFiles(): boolean {
-    return this.#options.frameStore === undefined || this.#journal !== undefined || this.#hasUnstored;
+    return this.#journal !== undefined || this.#hasUnstored;
   }
 
   /**
@@ -289,6 +284,11 @@ export class InstanceStores {
     await store.ship({ index: journal.index, ledger, isOpen, epochs: () => this.#record.epochs }, signal);
   }
 
+  /** Objects of the boat were stored or deleted by compaction. */
+  async noteObjects(changes: ObjectChanges): Promise<void> {
+    if (this.#journal) await this.#store?.replace(changes, this.#journal);
+  }
+
   #storedThrough(): number | undefined {
     if (!this.#options.frameStore) return undefined;
     const { epoch, received } = this.#record;
@@ -304,7 +304,12 @@ export class InstanceStores {
     this.account();
     this.#ledger?.endFiles(() => false);
     await this.#ledger?.close();
-    this.#hasUnstored = (journal && this.#store?.hasUnstored({ index: journal.index, isOpen: () => false })) ?? false;
+    if (journal && this.#store) {
+      this.#hasUnstored = this.#store.hasUnstored({
+        index: journal.index,
+        isOpen: () => false,
+      });
+    }
     this.#lastStoredThrough = this.#storedThrough() ?? 0;
     this.#ledger = undefined;
     this.#store = undefined;

@@ -1,10 +1,11 @@
 import { type FileSource, type OutsideFile, SourceUnavailableError } from "../../journal/mod.ts";
-import { isStoreError, type ObjectStore, StoreError } from "../../object_store/mod.ts";
+import { type ObjectStore, StoreError } from "../../object_store/mod.ts";
 import { Ranges } from "../../replication/mod.ts";
 import { frameBodies } from "./frame_objects.ts";
 import { ObjectCache } from "./object_cache.ts";
-import { epochKey, epochsPrefix, frameKey, type FrameObject, framesPrefix, parseFrameKey } from "./object_names.ts";
-import { headOf, type ObjectTime, readTime, readTimes, writeTimes } from "./object_times.ts";
+import { epochKey, epochsPrefix, frameKey, type FrameObject } from "./object_names.ts";
+import { type ListedObject, listObjects, listPruned } from "./object_list.ts";
+import { headOf, type ObjectTime, writeTimes } from "./object_times.ts";
 
 /** What is known of an object. */
 interface KnownObject extends FrameObject {
@@ -14,8 +15,13 @@ interface KnownObject extends FrameObject {
   time: ObjectTime | undefined;
 }
 
-/** Beginnings of objects that are read at the same time. */
-const HEADS_AT_ONCE = 32;
+/** What has changed in the store besides what was stored here. */
+export interface ObjectChanges {
+  added: readonly ListedObject[];
+  /** Keys. */
+  removed: readonly string[];
+}
+
 /** Objects whose times are not in the hint yet: for more than this it is stored again. */
 const MAX_UNSAVED_TIMES = 256;
 
@@ -44,7 +50,7 @@ export class BoatObjects {
     return this.#epochs;
   }
 
-  /** Numbers of the frames of an epoch, hex, for which the store has answered. */
+  /** Numbers of the frames of an epoch, hex, for which the store has answered, and those that were deleted intentionally. */
   storedOf(epoch: string): Ranges {
     return this.#stored.get(epoch) ?? new Ranges();
   }
@@ -60,33 +66,23 @@ export class BoatObjects {
    * @throws {StoreError} the store cannot be listed; what was listed before the error is known
    */
   async list(signal?: AbortSignal): Promise<void> {
-    const [id, store] = [this.#id, this.#store];
+    const options = { id: this.#id, signal };
     this.#epochs = await this.#listEpochs(signal);
-    const times = await readTimes(store, { id, signal });
-    const unknown: { key: string; object: FrameObject; size: number }[] = [];
-    for await (const page of store.list({ prefix: framesPrefix(id), signal })) {
-      for (const { key, size } of page) {
-        const object = parseFrameKey(key);
-        if (object?.id !== id || this.#objects.has(key)) continue;
-        const time = times.get(key);
-        if (time) this.#add(key, { ...object, size, time });
-        else unknown.push({ key, object, size });
-      }
+    const { objects, timesRead } = await listObjects(this.#store, options);
+    for (const object of objects) if (!this.#objects.has(object.key)) this.#add(object.key, object);
+    for (const { epoch, first, last } of await listPruned(this.#store, options)) {
+      this.#noteStored({ epoch, first, last });
     }
-    const read = async () => {
-      for (let each = unknown.pop(); each; each = unknown.pop()) {
-        const { key, object, size } = each;
-        try {
-          this.#add(key, { ...object, size, time: await readTime(store, { key, size, signal }) });
-          this.#unsavedTimes++;
-        } catch (error) {
-          // Replaced by another node since it was listed.
-          if (!isStoreError(error, "missing")) throw error;
-        }
-      }
-    };
-    await Promise.all(Array.from({ length: HEADS_AT_ONCE }, read));
+    this.#unsavedTimes += timesRead;
     await this.#saveTimes(signal);
+  }
+
+  /** Another object has the frames of some, which are deleted; or they are deleted intentionally. */
+  replace({ added, removed }: ObjectChanges): { added: OutsideFile[] } {
+    for (const key of removed) this.#objects.delete(key);
+    for (const object of added) this.#add(object.key, object);
+    this.#unsavedTimes += added.length;
+    return { added: added.map((object) => outsideFile(object.key, object)) };
   }
 
   /** Stores the hint, if it lacks many objects. */
@@ -196,9 +192,13 @@ export class BoatObjects {
 
   #add(key: string, object: KnownObject): void {
     this.#objects.set(key, object);
-    const stored = this.#stored.get(object.epoch) ?? new Ranges();
-    stored.add(object.first, object.last + 1);
-    this.#stored.set(object.epoch, stored);
+    this.#noteStored(object);
+  }
+
+  #noteStored({ epoch, first, last }: Pick<FrameObject, "epoch" | "first" | "last">): void {
+    const stored = this.#stored.get(epoch) ?? new Ranges();
+    stored.add(first, last + 1);
+    this.#stored.set(epoch, stored);
   }
 }
 

@@ -4,7 +4,7 @@ import { epochWordOf, type JournalIndex, type OutsideFile, SourceUnavailableErro
 import { StoreError } from "../../object_store/mod.ts";
 import { type Range, Ranges } from "../../replication/mod.ts";
 import type { FileLedger } from "../files/file_ledger.ts";
-import { BoatObjects } from "./boat_objects.ts";
+import { BoatObjects, type ObjectChanges } from "./boat_objects.ts";
 import { epochOfFile } from "./frame_objects.ts";
 import type { FrameStore } from "./frame_store.ts";
 import { isFrameKey } from "./object_names.ts";
@@ -82,6 +82,12 @@ export class BoatStore {
       throw new SourceUnavailableError(error.message, { cause: error });
     }
     return this.files;
+  }
+
+  /** Objects were stored or deleted by compaction. */
+  async replace({ added, removed }: ObjectChanges, { index }: Pick<Spool, "index">): Promise<void> {
+    await index.add(this.#objects.replace({ added, removed }).added);
+    for (const key of removed) index.noteRemoved(key, { isReplaced: true });
   }
 
   /** True if a complete local file has frames that may not be stored. */

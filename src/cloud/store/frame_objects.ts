@@ -8,6 +8,8 @@ import {
   epochWordOf,
   FILE_HEADER_BYTES,
   openBlockFile,
+  readFileIndex,
+  storedBytes,
 } from "../../journal/mod.ts";
 import { turn } from "../../base/mod.ts";
 import { EPOCH_BYTES } from "../../replication/mod.ts";
@@ -29,7 +31,7 @@ export interface FrameBody {
 }
 
 /** A block as an object has it. */
-interface PackedBlock {
+export interface PackedBlock {
   first: number;
   last: number;
   timeUs: number;
@@ -121,7 +123,33 @@ export async function epochOfFile(path: string, epochWord: number): Promise<stri
   return made.toHex();
 }
 
-async function bodyOf(
+/**
+ * The blocks of an object in the order of their numbers, checked; undefined if one is damaged or of another epoch.
+ *
+ * @param bytes of the whole object
+ * @param options.epoch 16 bytes
+ */
+export async function blocksOfObject(
+  bytes: Uint8Array<ArrayBuffer>,
+  { epoch }: { epoch: Uint8Array<ArrayBuffer> },
+): Promise<PackedBlock[] | undefined> {
+  const read = (offset: number, length: number) => Promise.resolve(bytes.slice(offset, offset + length));
+  const source = { bytes: bytes.length, read, [Symbol.dispose]: () => {} };
+  using reader = new BlockReader(() => Promise.resolve(source));
+  const { blocks, damaged, state } = await readFileIndex(read, bytes.length);
+  if (damaged > 0 || state !== "closed") return undefined;
+  const packed: PackedBlock[] = [];
+  for (const { offset, header } of blocks) {
+    const block = await packedBlock(reader, { path: "", location: { offset, bytes: storedBytes(header) }, epoch });
+    if (!block) return undefined;
+    packed.push(block);
+    await turn();
+  }
+  return packed;
+}
+
+/** The content of an object with these blocks, whose numbers are consecutive. */
+export async function bodyOf(
   blocks: readonly PackedBlock[],
   { blockBytes, epoch }: { blockBytes: number; epoch: Uint8Array<ArrayBuffer> },
 ): Promise<FrameBody> {
@@ -139,8 +167,14 @@ async function bodyOf(
     bytes.set(part, at);
     at += part.length;
   }
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  const hash = await hashOf(bytes);
   const { first = 0, timeUs = 0 } = blocks[0] ?? {};
-  const last = blocks.at(-1)?.last ?? 0;
-  return { first, last, timeUs, blockBytes, bytes, hash: digest.toHex().slice(0, HASH_DIGITS) };
+  const last = Math.max(0, ...blocks.map((block) => block.last));
+  return { first, last, timeUs, blockBytes, bytes, hash };
+}
+
+/** The hash in the key of an object with these bytes. */
+export async function hashOf(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return digest.toHex().slice(0, HASH_DIGITS);
 }

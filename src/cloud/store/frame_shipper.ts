@@ -24,6 +24,10 @@ export interface FrameShipperOptions {
   prepare?: ((signal: AbortSignal) => Promise<void>) | undefined;
   /** Time from one storing to the next for each boat, milliseconds; at most {@linkcode UNKEPT_INTERVAL_MS} if the boat keeps no frames. */
   intervalMs: number;
+  /** Boats at the same time; default {@linkcode BOATS_AT_ONCE}. */
+  atOnce?: number | undefined;
+  /** What is logged when the store fails; default that frames are not stored. */
+  failure?: string | undefined;
   clock: Clock;
   log: Logger;
 }
@@ -78,8 +82,8 @@ export class FrameShipper {
 
   /** Begins boats that are due, as many as may be stored at the same time; only one while the store does not answer. */
   #beginQueued(): void {
-    const { clock } = this.#options;
-    while (this.#working.size < (this.#state.kind === "ok" ? BOATS_AT_ONCE : 1) && !this.#stop.signal.aborted) {
+    const { clock, atOnce = BOATS_AT_ONCE } = this.#options;
+    while (this.#working.size < (this.#state.kind === "ok" ? atOnce : 1) && !this.#stop.signal.aborted) {
       const boat = this.#queue.pop();
       if (!boat) return;
       this.#dueMs.set(boat, clock.monoMs() + this.#intervalMs(boat));
@@ -133,7 +137,7 @@ export class FrameShipper {
 
   /** Never rejects. False: the store did not answer, which is logged once. */
   async #attempt(work: (signal: AbortSignal) => Promise<void>, fields: { id?: string }): Promise<boolean> {
-    const { clock, log } = this.#options;
+    const { clock, log, failure = "frames not stored" } = this.#options;
     try {
       await work(this.#stop.signal);
       if (this.#state.kind === "ok") return true;
@@ -143,7 +147,7 @@ export class FrameShipper {
     } catch (error) {
       if (this.#stop.signal.aborted) return false;
       const reason = errorText(error);
-      if (this.#state.kind === "ok") log.error("frames not stored", { ...fields, error: reason });
+      if (this.#state.kind === "ok") log.error(failure, { ...fields, error: reason });
       const sinceMs = this.#state.kind === "failing" ? this.#state.sinceMs : Math.floor(clock.wallUs() / 1000);
       this.#state = { kind: "failing", reason, sinceMs };
       this.#retryMs = clock.monoMs() + RETRY_MS;

@@ -17,6 +17,7 @@ export interface FrameObject {
 const FOLDER = "instances";
 const EPOCHS_FOLDER = "epochs";
 const TIMES_FOLDER = "times";
+const PRUNED_FOLDER = "pruned";
 /** Digits of the position of an epoch. */
 const POSITION_DIGITS = 6;
 /** Digits of a number: keys are ordered by number. */
@@ -32,6 +33,26 @@ export function framesPrefix(id: string, epoch?: string): string {
 /** Beginning of the keys of a boat's epochs; of all boats, if none is given. */
 export function epochsPrefix(id?: string): string {
   return id === undefined ? `${EPOCHS_FOLDER}/` : `${EPOCHS_FOLDER}/${id}/`;
+}
+
+/** Beginning of the keys of the ranges of a boat that were deleted intentionally. */
+export function prunedPrefix(id: string): string {
+  return `${PRUNED_FOLDER}/${id}/`;
+}
+
+/** Key of a range that was deleted intentionally; its content is empty. */
+export function prunedKey({ id, epoch, first, last }: Omit<FrameObject, "hash">): string {
+  return `${prunedPrefix(id)}${epoch}/${digitsOf(first)}-${digitsOf(last)}`;
+}
+
+/** Reads a key; undefined if it is not that of such a range. */
+export function parsePrunedKey(key: string): { epoch: string; first: number; last: number } | undefined {
+  const [folder, , epoch = "", name = "", ...rest] = key.split("/");
+  const [, first = NaN, last = NaN] = (/^(\d+)-(\d+)$/.exec(name) ?? []).map(Number);
+  const isRange = Number.isSafeInteger(first) && Number.isSafeInteger(last) && first >= 1 && last >= first;
+  return folder === PRUNED_FOLDER && EPOCH.test(epoch) && rest.length === 0 && isRange
+    ? { epoch, first, last }
+    : undefined;
 }
 
 /** Key of the times of a boat's objects. */
@@ -57,8 +78,11 @@ export function isFrameKey(path: string): boolean {
 
 /** Key of an object. */
 export function frameKey({ id, epoch, first, last, hash }: FrameObject): string {
-  const [from, to] = [first, last].map((seq) => String(seq).padStart(SEQ_DIGITS, "0"));
-  return `${framesPrefix(id, epoch)}${from}-${to}-${hash}${JOURNAL_EXTENSION}`;
+  return `${framesPrefix(id, epoch)}${digitsOf(first)}-${digitsOf(last)}-${hash}${JOURNAL_EXTENSION}`;
+}
+
+function digitsOf(seq: number): string {
+  return String(seq).padStart(SEQ_DIGITS, "0");
 }
 
 /** Reads a key; undefined if it is not that of frames. */

@@ -1,0 +1,81 @@
+import { Ranges } from "../../../base/mod.ts";
+import type { ObjectStore } from "../../../object_store/mod.ts";
+import type { ObjectChanges } from "../boat_objects.ts";
+import { type ListedObject, listPruned } from "../object_list.ts";
+import { prunedKey } from "../object_names.ts";
+
+/** Which frames are kept in the store; 0 or left out: no limit. */
+export interface StoreRetention {
+  /** Longest age since the first frame of an object, milliseconds. */
+  maxAgeMs?: number | undefined;
+  /** Age below which nothing is deleted for its age, milliseconds. */
+  minKeepMs?: number | undefined;
+  /** Most bytes of one boat. */
+  maxBytes?: number | undefined;
+}
+
+/** Options of {@linkcode pruneBoat}. */
+export interface PruneOptions {
+  id: string;
+  store: ObjectStore;
+  /** All objects of the boat. */
+  objects: readonly ListedObject[];
+  retention: StoreRetention;
+  /** Milliseconds since 1970. */
+  nowMs: number;
+  changed: (changes: ObjectChanges) => Promise<void> | void;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Deletes the oldest objects of a boat beyond the limits; the newest one stays. Their numbers are recorded before, so that no
+ * node asks the boat for them again.
+ *
+ * @throws {StoreError} the store does not answer: the rest is done by the next call
+ */
+export async function pruneBoat({ id, store, changed, signal, ...options }: PruneOptions): Promise<void> {
+  const old = planPruning(options);
+  if (old.length === 0) return;
+  const known = await listPruned(store, { id, signal });
+  for (const [epoch, objects] of Map.groupBy(old, (object) => object.epoch)) {
+    const before = known.filter((each) => each.epoch === epoch);
+    const all = new Ranges([...before, ...objects].map(({ first, last }) => ({ start: first, end: last + 1 })));
+    const keep = new Set<string>();
+    for (const { start, end } of all) {
+      const key = prunedKey({ id, epoch, first: start, last: end - 1 });
+      keep.add(key);
+      await store.putIfAbsent(key, new Uint8Array(), { signal });
+    }
+    await store.delete(before.map((each) => prunedKey({ id, ...each })).filter((key) => !keep.has(key)), { signal });
+  }
+  const removed = old.map(({ key }) => key);
+  await store.delete(removed, { signal });
+  await changed({ added: [], removed });
+}
+
+/** The objects that are too old, and the oldest ones of those that are too many. Pure. */
+export function planPruning(
+  { objects, retention, nowMs }: Pick<PruneOptions, "objects" | "retention" | "nowMs">,
+): ListedObject[] {
+  const { maxAgeMs = 0, minKeepMs = 0, maxBytes = 0 } = retention;
+  const oldestFirst = objects.toSorted((a, b) => timeOf(a) - timeOf(b));
+  let bytes = oldestFirst.reduce((sum, { size }) => sum + size, 0);
+  const old: ListedObject[] = [];
+  for (const object of oldestFirst.slice(0, -1)) {
+    const ageMs = nowMs - timeOf(object);
+    const isOld = maxAgeMs > 0 && ageMs > Math.max(maxAgeMs, minKeepMs);
+    if (!isOld && !(maxBytes > 0 && bytes > maxBytes)) continue;
+    old.push(object);
+    bytes -= object.size;
+  }
+  return old;
+}
+
+/** When an object began, milliseconds since 1970. The clock of a boat may be wrong: it was stored later than it began. */
+function timeOf({ time, storedMs }: ListedObject): number {
+  const beganMs = (time?.timeUs ?? Infinity) / 1000;
+  return beganMs > EARLIEST_MS && beganMs < storedMs ? beganMs : storedMs;
+}
+
+/** A time before this is that of a clock that was not set: 2001. */
+const EARLIEST_MS = Date.UTC(2001);
