@@ -295,4 +295,28 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "if (isDone) return;",
     tests: ["frame_shipper_test.ts"],
   },
+  {
+    name: "an object is deleted as soon as another one has its frames",
+    find: "if (storeMs - by.storedMs < GRACE_MS) continue;",
+    replace: "",
+    tests: ["compaction_test.ts"],
+  },
+  {
+    name: "an object is deleted for the numbers of another one, whatever its content",
+    find: "if (!memory.verified.has(pair)) {",
+    replace: "if (false) {",
+    tests: ["compaction_test.ts"],
+  },
+  {
+    name: "numbers of deleted objects are not recorded",
+    find: "await store.putIfAbsent(key, new Uint8Array(), { signal });",
+    replace: "",
+    tests: ["compaction_test.ts"],
+  },
+  {
+    name: "a reader whose file is replaced skips its frames",
+    find: "if (!found && epochWord !== 0) {",
+    replace: "if (!found && epochWord < 0) {",
+    tests: ["reading_test.ts"],
+  },
 ];

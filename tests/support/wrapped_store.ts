@@ -6,6 +6,9 @@ export class WrappedStore implements ObjectStore {
   readonly #store: ObjectStore;
   /** Called before each call takes effect, with its name and key or prefix. */
   before: (call: string, key: string) => Promise<void> | void = () => {};
+  /** The clock of the store, milliseconds since 1970; undefined: that of the disk. */
+  nowMs: (() => number) | undefined;
+  readonly #storedMs = new Map<string, number>();
   /** Called after it took effect, before it is answered. */
   after: (call: string, key: string) => Promise<void> | void = () => {};
 
@@ -21,9 +24,14 @@ export class WrappedStore implements ObjectStore {
     };
   }
 
+  #dated(info: ObjectInfo): ObjectInfo {
+    return { ...info, lastModifiedMs: this.#storedMs.get(info.key) ?? info.lastModifiedMs };
+  }
+
   async #call<T>(call: string, key: string, work: () => Promise<T>): Promise<T> {
     await this.before(call, key);
     const answer = await work();
+    if (call.startsWith("put") && answer !== "exists" && this.nowMs) this.#storedMs.set(key, this.nowMs());
     await this.after(call, key);
     return answer;
   }
@@ -48,13 +56,13 @@ export class WrappedStore implements ObjectStore {
     const [{ prefix = "" } = {}] = args;
     await this.before("list", prefix);
     for await (const page of this.#store.list(...args)) {
-      yield page;
+      yield page.map((info) => this.#dated(info));
       await this.before("list", prefix);
     }
   }
 
   head(...args: Parameters<ObjectStore["head"]>): ReturnType<ObjectStore["head"]> {
-    return this.#call("head", args[0], () => this.#store.head(...args));
+    return this.#call("head", args[0], () => this.#store.head(...args)).then((info) => info && this.#dated(info));
   }
 
   delete(...args: Parameters<ObjectStore["delete"]>): ReturnType<ObjectStore["delete"]> {

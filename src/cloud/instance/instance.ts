@@ -161,10 +161,9 @@ export class Instance {
     await this.#stores.ship(signal);
   }
 
-  /** Objects with its frames were stored or deleted by compaction. */
-  noteObjects(changes: ObjectChanges): Promise<void> {
-    return this.#stores.noteObjects(changes);
-  }
+  /** For the {@linkcode CompactedBoat} that this is. */
+  readonly saveTimes = (signal: AbortSignal): Promise<void> => this.#stores.saveTimes(signal);
+  readonly noteObjects = (changes: ObjectChanges): Promise<void> => this.#stores.noteObjects(changes);
 
   /** Resolves when its record is complete: after a crash its files are read first. */
   async recovered(): Promise<void> {

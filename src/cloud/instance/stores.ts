@@ -284,6 +284,11 @@ export class InstanceStores {
     await store.ship({ index: journal.index, ledger, isOpen, epochs: () => this.#record.epochs }, signal);
   }
 
+  /** Stores what is known of its objects. @throws {StoreError} */
+  async saveTimes(signal: AbortSignal): Promise<void> {
+    await this.#store?.objects.saveTimes(signal);
+  }
+
   /** Objects of the boat were stored or deleted by compaction. */
   async noteObjects(changes: ObjectChanges): Promise<void> {
     if (this.#journal) await this.#store?.replace(changes, this.#journal);

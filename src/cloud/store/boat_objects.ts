@@ -74,7 +74,7 @@ export class BoatObjects {
       this.#noteStored({ epoch, first, last });
     }
     this.#unsavedTimes += timesRead;
-    await this.#saveTimes(signal);
+    if (this.#unsavedTimes > MAX_UNSAVED_TIMES) await this.saveTimes(signal);
   }
 
   /** Another object has the frames of some, which are deleted; or they are deleted intentionally. */
@@ -85,9 +85,9 @@ export class BoatObjects {
     return { added: added.map((object) => outsideFile(object.key, object)) };
   }
 
-  /** Stores the hint, if it lacks many objects. */
-  async #saveTimes(signal: AbortSignal | undefined): Promise<void> {
-    if (this.#unsavedTimes <= MAX_UNSAVED_TIMES) return;
+  /** Stores the hint, if it lacks objects. @throws {StoreError} */
+  async saveTimes(signal?: AbortSignal): Promise<void> {
+    if (this.#unsavedTimes === 0) return;
     const times = new Map<string, ObjectTime>();
     for (const [key, { time }] of this.#objects) if (time) times.set(key, time);
     await writeTimes(this.#store, { id: this.#id, times, signal });
@@ -144,7 +144,7 @@ export class BoatObjects {
       this.#unsavedTimes++;
       added.push(outsideFile(key, known));
     }
-    await this.#saveTimes(signal);
+    if (this.#unsavedTimes > MAX_UNSAVED_TIMES) await this.saveTimes(signal);
     return { added, isWhole };
   }
 

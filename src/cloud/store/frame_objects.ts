@@ -24,7 +24,7 @@ export interface FrameBody {
   last: number;
   /** Time of its first frame, microseconds since 1970. */
   timeUs: number;
-  /** Most bytes of its blocks, unpacked. */
+  /** Bytes of each of its blocks, unpacked. */
   blockBytes: number;
   bytes: Uint8Array<ArrayBuffer>;
   hash: string;
@@ -35,6 +35,8 @@ export interface PackedBlock {
   first: number;
   last: number;
   timeUs: number;
+  /** Bytes, unpacked. */
+  blockBytes: number;
   parts: readonly Uint8Array<ArrayBuffer>[];
   bytes: number;
 }
@@ -96,7 +98,8 @@ async function packedBlock(
     const header = { baseTimeUs, baseSeq, dictionaryBytes: 0, dataBytes: data.length };
     const parts = [encodeBlockHeader(header, { version: 2, compression: "zstd" }), data];
     const size = parts.reduce((sum, { length }) => sum + length, 0);
-    return { first: baseSeq, last: baseSeq + frameCount - 1, timeUs: baseTimeUs, parts, bytes: size };
+    const blockBytes = bytes.length;
+    return { first: baseSeq, last: baseSeq + frameCount - 1, timeUs: baseTimeUs, blockBytes, parts, bytes: size };
   } catch (error) {
     if (error instanceof BlockError) return undefined;
     throw error;
@@ -148,7 +151,7 @@ export async function blocksOfObject(
   return packed;
 }
 
-/** The content of an object with these blocks, whose numbers are consecutive. */
+/** The content of an object with these blocks, of one size, whose numbers are consecutive. */
 export async function bodyOf(
   blocks: readonly PackedBlock[],
   { blockBytes, epoch }: { blockBytes: number; epoch: Uint8Array<ArrayBuffer> },

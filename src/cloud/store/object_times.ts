@@ -6,7 +6,7 @@ import { type FrameObject, timesKey } from "./object_names.ts";
 export interface ObjectTime {
   /** Time of its first frame, microseconds since 1970. */
   timeUs: number;
-  /** Most bytes of its blocks, unpacked. */
+  /** Bytes of each of its blocks, unpacked. */
   blockBytes: number;
 }
 

@@ -1,4 +1,4 @@
-import { decompress, MAX_BLOCK_BYTES, readBlock } from "../../../journal/mod.ts";
+import { decompress, readBlock } from "../../../journal/mod.ts";
 import { newStoredFrame } from "../../../frame/mod.ts";
 import type { PackedBlock } from "../frame_objects.ts";
 
@@ -61,11 +61,11 @@ function differs(a: PackedBlock, b: PackedBlock): boolean {
 }
 
 /** Frames of a block as texts, by number. */
-function contentsOf({ parts: [, data = new Uint8Array()] }: PackedBlock): Map<number, string> {
-  const bytes = decompress(data, { compression: "zstd", blockBytes: MAX_BLOCK_BYTES });
+function contentsOf({ parts: [, data = new Uint8Array()], blockBytes }: PackedBlock): Map<number, string> {
+  const bytes = decompress(data, { compression: "zstd", blockBytes });
   const contents = new Map<number, string>();
   const frame = newStoredFrame();
-  for (const frames = readBlock(bytes, { version: 2, blockBytes: bytes.length }).frames(); frames.next(frame);) {
+  for (const frames = readBlock(bytes, { version: 2, blockBytes }).frames(); frames.next(frame);) {
     const { seq, timeUs, id, bus, offset, length } = frame;
     contents.set(seq, `${timeUs} ${id} ${bus} ${frame.data.subarray(offset, offset + length).toHex()}`);
   }

@@ -94,7 +94,7 @@ async function join(group: readonly ListedObject[], options: CompactOptions): Pr
       return undefined;
     }
   }
-  const blockBytes = Math.max(...group.map(({ time }) => time?.blockBytes ?? 0));
+  const blockBytes = group[0]?.time?.blockBytes ?? 0;
   const { bytes, hash, timeUs, ...numbers } = await bodyOf(run.blocks, {
     blockBytes,
     epoch: Uint8Array.fromHex(epoch),

@@ -13,6 +13,8 @@ const BOATS_AT_ONCE = 2;
 /** A boat whose objects are compacted. */
 export interface CompactedBoat {
   readonly id: string;
+  /** Stores what is known of its objects, so that they need not be read. @throws {StoreError} */
+  saveTimes(signal: AbortSignal): Promise<void>;
   /** Objects of the boat were stored or deleted. */
   noteObjects(changes: ObjectChanges): Promise<void>;
   /** Records what people should know of the boat. */
@@ -84,8 +86,10 @@ export class Compactor {
     const memory = new CompactionMemory();
     const report = (fault: CompactionFault) => this.#report(boat, { fault, memory });
     const changed = (changes: ObjectChanges) => boat.noteObjects(changes);
-    const ship = (signal: AbortSignal) =>
-      compactBoat({ id, store, memory, retention, changed, report, signal, nowMs: clock.wallUs() / 1000 });
+    const ship = async (signal: AbortSignal) => {
+      await boat.saveTimes(signal);
+      await compactBoat({ id, store, memory, retention, changed, report, signal, nowMs: clock.wallUs() / 1000 });
+    };
     const work = { id, hasUnstored: true, keepsFrames: true, ship };
     this.#work.set(boat, work);
     return work;

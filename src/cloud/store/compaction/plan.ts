@@ -43,8 +43,10 @@ export function planCompaction(
     const before = run.at(-1);
     const period = periodOf(object, nowMs);
     const isNext = before && object.first <= before.last + 1 && periodOf(before, nowMs) === period;
-    if (!isNext || bytes + object.size > objectBytes) end();
-    if (period === undefined) continue;
+    // All blocks of a file have one size.
+    const isAlike = before?.time?.blockBytes === object.time?.blockBytes;
+    if (!isNext || !isAlike || bytes + object.size > objectBytes) end();
+    if (period === undefined || !object.time) continue;
     run.push(object);
     bytes += object.size;
   }
