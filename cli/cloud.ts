@@ -36,6 +36,15 @@ export const cloud: CommandSet = {
         },
       },
     },
+    store: {
+      summary: "frames of boats in an object store",
+      commands: {
+        check: {
+          summary: "verifies the objects of boats",
+          load: async () => (await import("./commands/store/check.ts")).checkCommand,
+        },
+      },
+    },
     "import-lplex": {
       summary: "imports the data directory of an lplex cloud",
       load: async () => (await import("./commands/cloud/import_lplex.ts")).importCommand,

@@ -5,10 +5,29 @@
  * @module
  */
 export type { Clock } from "../base/mod.ts";
-export { parseStoreUrl, type StoreAddress } from "../object_store/mod.ts";
+export {
+  type CallOptions,
+  type ListOptions,
+  type ObjectInfo,
+  type ObjectStore,
+  openStore,
+  type OpenStoreOptions,
+  parseStoreUrl,
+  type PutOptions,
+  type RangeOptions,
+  type S3Credentials,
+  type StoreAddress,
+  StoreError,
+  type StoreErrorKind,
+} from "../object_store/mod.ts";
 export type { LostRange, Range } from "../replication/mod.ts";
 export {
   type Accounted,
+  boatsInStore,
+  type CheckedBoat,
+  type CheckedEpoch,
+  type CheckOptions,
+  checkStoredBoat,
   type EpochHistory,
   type FormerState,
   importPeer,
@@ -19,6 +38,7 @@ export {
   type PeerImportReport,
   type ReceivedRecord,
   STATE_FILE,
+  type StoreFault,
 } from "../cloud/mod.ts";
 export {
   Authority,

@@ -22,6 +22,7 @@ export * from "./replica/replica.ts";
 export * from "./replica/snapshot.ts";
 export * from "./service/identify.ts";
 export * from "./service/service.ts";
+export * from "./store/check_boat.ts";
 export * from "./store/compaction/compactor.ts";
 export type { StoreRetention } from "./store/compaction/prune_boat.ts";
 export * from "./store/frame_shipper.ts";

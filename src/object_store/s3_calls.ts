@@ -9,7 +9,9 @@ type S3Package = typeof import("./s3_package.ts");
 
 /** Keys that sign requests. */
 export interface S3Credentials {
+  /** Name of the key. */
   accessKeyId: string;
+  /** The secret. */
   secretAccessKey: string;
   /** Of temporary credentials. */
   sessionToken?: string | undefined;

@@ -38,6 +38,7 @@ export interface ListOptions extends CallOptions {
 
 /** An object without its body. */
 export interface ObjectInfo {
+  /** Its key. */
   key: string;
   /** Bytes. */
   size: number;
