@@ -22,6 +22,8 @@ const CEPH = needs({ permissions: [...PERMISSIONS], programs: CEPH_PROGRAMS, ext
 const ROUNDS = Number(environment("VBG_TEST_ROUNDS") ?? (IS_FULL ? 50 : 4));
 const BOATS = 5;
 const RATE = 100;
+/** Boats wait no longer for the next try, so that many rounds take no hour. */
+const MAX_RECONNECT_MS = 1000;
 
 const told = (fleet: Fleet) =>
   fleet.boats.map(({ id, epoch, objectsThrough }) => ({ id, epoch, through: objectsThrough }));
@@ -38,7 +40,7 @@ async function killAt(stops: readonly { after: number; at: StopAt }[], endpoint:
   using store = await openStore({ ...options, endpoint });
   await using proxy = await HttpProxy.start(endpoint);
   await using node = await StoreNode.start({ endpoint: proxy.endpoint });
-  await using fleet = await startFleet(node, { boats: BOATS, rate: RATE });
+  await using fleet = await startFleet(node, { boats: BOATS, rate: RATE, maxReconnectMs: MAX_RECONNECT_MS });
   fleet.begin();
   for (const [round, { after, at }] of stops.entries()) {
     await proxy.stop({ method: "PUT", path: "/fleet/instances/", after, at });

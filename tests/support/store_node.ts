@@ -124,7 +124,10 @@ export class StoreNode implements AsyncDisposable {
 }
 
 /** Connects boats to a node; each deletes its frames as soon as it is told that they are stored. */
-export async function startFleet(node: StoreNode, { boats, rate }: { boats: number; rate: number }): Promise<Fleet> {
+export async function startFleet(
+  node: StoreNode,
+  { boats, rate, maxReconnectMs }: { boats: number; rate: number; maxReconnectMs?: number },
+): Promise<Fleet> {
   const fleet = await Fleet.start({
     target: node.target,
     ids: Array.from({ length: boats }, (_, index) => `boat-${index + 1}`),
@@ -133,6 +136,7 @@ export async function startFleet(node: StoreNode, { boats, rate }: { boats: numb
     rate,
     collectMs: 20,
     isForgetting: true,
+    ...(maxReconnectMs !== undefined && { maxReconnectMs }),
     clock: systemClock,
     signal: new AbortController().signal,
   });

@@ -19,6 +19,8 @@ export interface FleetOptions {
   collectMs: number;
   /** Boats delete frames once the cloud's object store has them; default: never. */
   isForgetting?: boolean;
+  /** Longest time between two attempts of a boat to connect, milliseconds; default that of a real boat. */
+  maxReconnectMs?: number;
   /** Times of frames, and timeouts. */
   clock: Clock;
   /** Ends the start. */
@@ -116,14 +118,15 @@ export class Fleet implements AsyncDisposable {
    * @throws {FleetError} the first boat cannot connect
    */
   static async start(
-    { target, ids, trust, seed, rate, collectMs, isForgetting, clock, signal }: FleetOptions,
+    { target, ids, trust, seed, rate, collectMs, isForgetting, maxReconnectMs, clock, signal }: FleetOptions,
   ): Promise<Fleet> {
     const certificates = await FleetCertificates.open(trust, { ids, clock });
     const errors = new Map<string, number>();
     const log = new Logger({ level: "warn", format: "json", write: (line) => countError(errors, line) });
     const intervalUs = Math.max(1, Math.round(US_PER_SECOND / rate));
     const boats = ids.map((id) => {
-      return new FleetBoat({ id, seed, target, tls: certificates.paths(id), intervalUs, isForgetting, clock, log });
+      const tls = certificates.paths(id);
+      return new FleetBoat({ id, seed, target, tls, intervalUs, isForgetting, maxReconnectMs, clock, log });
     });
     await using stack = new AsyncDisposableStack();
     const fleet = stack.use(new Fleet({ boats, errors, certificates, clock, collectMs }));

@@ -27,6 +27,8 @@ export interface FleetBoatOptions {
   intervalUs: number;
   /** Frames are deleted once the cloud's object store has them, as by a journal with room for no more. Default: never. */
   isForgetting?: boolean | undefined;
+  /** Longest time between two attempts to connect, milliseconds; default that of a real boat. */
+  maxReconnectMs?: number | undefined;
   clock: Clock;
   log: Logger;
 }
@@ -71,7 +73,8 @@ export class FleetBoat implements MadeFrames {
   #abandoned = 0;
 
   constructor(options: FleetBoatOptions) {
-    const { id, target, tls, clock, log } = options;
+    const { id, target, tls, maxReconnectMs = LINK_LIMITS.maxReconnectMs, clock, log } = options;
+    const limits = { ...LINK_LIMITS, maxReconnectMs };
     this.id = id;
     this.#options = options;
     this.#maker = this.#beginEpoch();
@@ -97,7 +100,7 @@ export class FleetBoat implements MadeFrames {
       devices: () => claims(clock.wallUs()),
       journalBytes: () => 0,
       busNames: ["can0"],
-      limits: () => LINK_LIMITS,
+      limits: () => limits,
       certificateCheckMs: NEVER_MS,
       clock,
       log,
