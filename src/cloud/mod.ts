@@ -28,6 +28,7 @@ export type { StoreRetention } from "./store/compaction/prune_boat.ts";
 export * from "./store/frame_shipper.ts";
 export * from "./store/frame_store.ts";
 export * from "./store/object_cache.ts";
+export * from "./store/read_time.ts";
 export * from "./state/diagnostic_events.ts";
 export { type FormerState, type FormerSummary, MAX_KEPT_FORMER } from "./state/former_epochs.ts";
 export * from "./state/received.ts";

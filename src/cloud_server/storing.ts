@@ -3,6 +3,7 @@ import {
   Compactor,
   FrameShipper,
   type FrameStore,
+  inReadTime,
   type Instances,
   ObjectCache,
   type StoreRetention,
@@ -26,22 +27,26 @@ export const DEFAULT_STORE_INTERVAL_MS = 30_000;
 /** Longest time in which the end of a cloud stores the remaining frames, milliseconds. */
 const LAST_STORING_MS = 20_000;
 
+/** Key that is looked up to find out whether a store answers. */
+const PROBE_KEY = "store-check/probe";
+
 /** The object store of a cloud: what its answers have confirmed survives the loss of this machine. */
 export class Storing {
   readonly frameStore: FrameStore;
   readonly #store: ObjectStore;
   readonly #options: { intervalMs: number; clock: Clock; log: Logger };
-  #isChecked: boolean;
+  /** Since when the store has to be checked, milliseconds since 1970; undefined: it has been. */
+  #uncheckedMs: number | undefined;
   #shipper: FrameShipper | undefined;
   #compactor: Compactor | undefined;
 
   private constructor(
     store: ObjectStore,
-    options: { intervalMs: number; isChecked: boolean; clock: Clock; log: Logger },
+    { isChecked, ...options }: { intervalMs: number; isChecked: boolean; clock: Clock; log: Logger },
   ) {
     this.#store = store;
     this.#options = options;
-    this.#isChecked = options.isChecked;
+    this.#uncheckedMs = isChecked ? undefined : Math.floor(options.clock.wallUs() / 1000);
     this.frameStore = { store, cache: new ObjectCache({ store }) };
   }
 
@@ -59,7 +64,7 @@ export class Storing {
     const store = await openStore({ url, endpoint });
     let isChecked = false;
     try {
-      await checkStore(store, { signal });
+      await check(store, signal);
       isChecked = true;
     } catch (error) {
       if (!isStoreError(error, "away")) {
@@ -74,8 +79,8 @@ export class Storing {
   /** Begins to store the frames of these boats, and to compact their objects. */
   begin(boats: Instances, { retention }: { retention: StoreRetention }): void {
     const prepare = async (signal: AbortSignal) => {
-      if (!this.#isChecked) await checkStore(this.#store, { signal });
-      this.#isChecked = true;
+      if (this.#uncheckedMs !== undefined) await check(this.#store, signal);
+      this.#uncheckedMs = undefined;
       await boats.restore();
     };
     this.#shipper = new FrameShipper({ ...this.#options, boats, prepare });
@@ -91,7 +96,7 @@ export class Storing {
   /** Time of the first failure since the store has last answered, milliseconds since 1970; undefined: it answers. */
   get failingSinceMs(): number | undefined {
     const state = this.#shipper?.state;
-    return state?.kind === "failing" ? state.sinceMs : undefined;
+    return this.#uncheckedMs ?? (state?.kind === "failing" ? state.sinceMs : undefined);
   }
 
   /** Health names no boat and no key: the endpoint needs no token. */
@@ -117,4 +122,10 @@ export class Storing {
   [Symbol.dispose](): void {
     this.#store[Symbol.dispose]();
   }
+}
+
+/** Checks a store if it answers at all: the check of a silent one would take minutes. @throws {StoreError} as `checkStore` */
+async function check(store: ObjectStore, signal: AbortSignal | undefined): Promise<void> {
+  await inReadTime((over) => store.head(PROBE_KEY, { signal: over }), { signal });
+  await checkStore(store, { signal });
 }

@@ -12,6 +12,8 @@ import { compareStore, toldButMissing } from "../support/store_oracle.ts";
 
 const PROCESSES = needs({ permissions: ["env", "net", "read", "run", "sys", "write"] });
 const PATIENT = { deadlineMs: START_MS };
+/** Less than one request to a silent store takes. */
+const SILENT_START_MS = 50_000;
 const SINCE = /^frames are not stored since \d{4}-\d\d-\d\dT[\d:.]+Z; they stay in the data directory$/;
 
 /** Faults of all PUTs, and what the log says of them. */
@@ -62,3 +64,20 @@ Deno.test(
     assert.deepEqual(found, { fed: fleet.sample().made, missing: 0, different: 0, extra: 0, duplicates: 0 });
   },
 );
+
+Deno.test("a node that starts while its store is silent takes the boats that it knows", PROCESSES, async () => {
+  await using s3 = new MemoryS3();
+  await using proxy = await HttpProxy.start(s3.endpoint);
+  await using node = await StoreNode.start({ endpoint: proxy.endpoint });
+  await using fleet = await startFleet(node, { boats: 3, rate: 50, maxReconnectMs: 1000 });
+  fleet.begin();
+  const isTold = () => fleet.boats.every(({ objectsThrough }) => objectsThrough > 0);
+  await eventually("boats to be told that frames are stored", isTold, PATIENT);
+  await node.kill();
+  for (const method of ["GET", "HEAD", "PUT", "POST"]) proxy.next(method, "stall");
+  await node.begin({ deadlineMs: SILENT_START_MS });
+  assert.equal((await node.health())["store"]?.status, "degraded");
+  await eventually("all boats", () => fleet.sample().connected === 3, PATIENT);
+  proxy.heal();
+  await eventually("the health", async () => (await node.health())["store"]?.status === "ok", PATIENT);
+});

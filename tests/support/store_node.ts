@@ -65,7 +65,7 @@ export class StoreNode implements AsyncDisposable {
   }
 
   /** Starts it, and waits until it answers. */
-  async begin(): Promise<void> {
+  async begin({ deadlineMs = START_MS }: { deadlineMs?: number } = {}): Promise<void> {
     const server = `${this.folder}/ca/server`;
     const { endpoint, prefix = "fleet", intervalS = 2, flags = [] } = this.#options;
     const { accessKeyId, secretAccessKey } = CEPH_WRITER;
@@ -81,7 +81,7 @@ export class StoreNode implements AsyncDisposable {
     await eventually("the node", async () => {
       if (isOver) throw new Error(`The node has ended:\n${program.log}`);
       return await fetch(`${this.url}/livez`).then((answer) => answer.text().then(() => answer.ok), () => false);
-    }, { deadlineMs: START_MS });
+    }, { deadlineMs });
   }
 
   /** Kills it as a power cut does. */

@@ -6,11 +6,16 @@ import { isPeerEpoch } from "../state/received.ts";
 import { BoatObjects } from "./boat_objects.ts";
 import type { FrameStore } from "./frame_store.ts";
 import { boatOfEpochKey, epochsPrefix } from "./object_names.ts";
+import { inReadTime } from "./read_time.ts";
 
-/** The boats that have frames in the store. @throws {StoreError} the store cannot be listed */
-export async function storedBoats(store: ObjectStore): Promise<Set<string>> {
+/** The boats that have frames in the store. @throws {StoreError} the store cannot be listed, or does not answer in time */
+export function storedBoats(store: ObjectStore): Promise<Set<string>> {
+  return inReadTime((signal) => listBoats(store, signal));
+}
+
+async function listBoats(store: ObjectStore, signal: AbortSignal): Promise<Set<string>> {
   const ids = new Set<string>();
-  for await (const page of store.list({ prefix: epochsPrefix() })) {
+  for await (const page of store.list({ prefix: epochsPrefix(), signal })) {
     for (const { key } of page) {
       const id = boatOfEpochKey(key);
       if (id !== undefined) ids.add(id);
@@ -22,7 +27,7 @@ export async function storedBoats(store: ObjectStore): Promise<Set<string>> {
 /**
  * Reads the state of a boat: from its directory; if that has none because another node had the boat, from the store.
  *
- * @throws {StoreError} the store cannot be listed
+ * @throws {StoreError} the store cannot be listed, or does not answer in time
  */
 export async function loadBoatState({ id, directory, frameStore, log }: {
   id: string;
@@ -34,7 +39,7 @@ export async function loadBoatState({ id, directory, frameStore, log }: {
   const state = await loadState(stateFile(directory), { id, journal, log });
   if (!frameStore || state.epochs.current !== undefined) return state;
   const objects = new BoatObjects({ id, ...frameStore });
-  await objects.list();
+  await inReadTime((signal) => objects.list(signal));
   const [current, ...previous] = objects.epochs.toReversed();
   if (current === undefined) return state;
   // The boat declares the rest in its next handshake.
