@@ -269,7 +269,7 @@ export class InstanceRecord {
     return {
       cursor: this.#received.cursor,
       // Later answers report the rest.
-      holes: this.knowsHoles() ? holes.slice(-MAX_RANGES) : [],
+      holes: (this.knowsHoles() ? holes : this.#newest(holes)).slice(-MAX_RANGES),
       liveStartFrom,
       features: commonFeatures(FEATURES, features),
       known,
@@ -278,6 +278,15 @@ export class InstanceRecord {
       rateBurst: settings.rateBurst,
       ...(storedThrough !== undefined && { storedThrough }),
     };
+  }
+
+  /**
+   * Holes above the newest known frame. A boat without digests takes what is no hole for frames that are here, and begins a
+   * new epoch when it has not sent them.
+   */
+  #newest(holes: readonly Range[]): Range[] {
+    const { last } = this.#received;
+    return last === 0 ? [] : holes.filter(({ start }) => start > last);
   }
 
   /**

@@ -97,7 +97,7 @@ Deno.test(
 );
 
 Deno.test(
-  "while the store is away a boat is asked for nothing; when it answers, for what is really missing",
+  "while the store is away a boat is asked for what came after the last frame; then for all that is really missing",
   CLOUD,
   () =>
     withStore(async ({ folder, store, frameStore }) => {
@@ -116,7 +116,7 @@ Deno.test(
       const { client, response } = await cloud.greeted({ headSeq: 600 });
       const { holes, liveStartFrom, known, storedThrough } = response;
       assert.deepEqual({ holes, liveStartFrom, known, storedThrough }, {
-        holes: [],
+        holes: [{ start: 501, end: 600 }],
         liveStartFrom: 600,
         known: true,
         storedThrough: 0,
