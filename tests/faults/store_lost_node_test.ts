@@ -21,8 +21,8 @@ const CEPH = needs({
   extras: SLOW,
 });
 const SIZE = IS_FULL
-  ? { boats: 50, rate: 200, rounds: 10, osds: 3, intervalS: 10 }
-  : { boats: 12, rate: 50, rounds: 2, osds: 2, intervalS: 2 };
+  ? { boats: 50, rate: 200, rounds: 10, osds: 3, intervalS: 10, maxReconnectMs: 60_000 }
+  : { boats: 12, rate: 50, rounds: 2, osds: 2, intervalS: 2, maxReconnectMs: 1000 };
 const ROUNDS = Number(environment("VBG_TEST_ROUNDS") ?? SIZE.rounds);
 /** Longest time from the start of a new node until it serves the history of all boats, and all are connected. */
 const LIVE_AGAIN_MS = 60_000;
