@@ -5,12 +5,14 @@ import { CEPH_WRITER } from "../support/ceph.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Fault, HttpProxy } from "../support/http_proxy.ts";
 import { MemoryS3 } from "../support/memory_s3.ts";
-import { needs } from "../support/needs.ts";
+import { needs, SLOW } from "../support/needs.ts";
 import { START_MS } from "../support/program.ts";
 import { startFleet, STORE_BUCKET, StoreNode } from "../support/store_node.ts";
 import { compareStore, toldButMissing } from "../support/store_oracle.ts";
 
-const PROCESSES = needs({ permissions: ["env", "net", "read", "run", "sys", "write"] });
+const PERMISSIONS = ["env", "net", "read", "run", "sys", "write"] as const;
+const PROCESSES = needs({ permissions: [...PERMISSIONS] });
+const SLOW_PROCESSES = needs({ permissions: [...PERMISSIONS], extras: SLOW });
 const PATIENT = { deadlineMs: START_MS };
 /** Less than one request to a silent store takes. */
 const SILENT_START_MS = 50_000;
@@ -65,7 +67,7 @@ Deno.test(
   },
 );
 
-Deno.test("a node that starts while its store is silent takes the boats that it knows", PROCESSES, async () => {
+Deno.test("a node that starts while its store is silent takes the boats that it knows", SLOW_PROCESSES, async () => {
   await using s3 = new MemoryS3();
   await using proxy = await HttpProxy.start(s3.endpoint);
   await using node = await StoreNode.start({ endpoint: proxy.endpoint });

@@ -128,7 +128,6 @@ Deno.test(
       });
       slowestMs = Math.max(slowestMs, times.servedMs);
     }
-    await storing(fleet, random);
     fleet.silence();
     const isStored = () => fleet.boats.every(({ head, objectsThrough }) => objectsThrough === head);
     await eventually("all frames to be stored", isStored, { deadlineMs: START_MS });
