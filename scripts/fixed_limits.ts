@@ -56,6 +56,7 @@ import { SYNC_PATIENCE_MS } from "../src/stream/session_types.ts";
 import { bytes, count, type FixedLimit, ms } from "./fixed_limit.ts";
 import { REPLICATION } from "./fixed_limits_replication.ts";
 import { SIGNALK } from "./fixed_limits_signalk.ts";
+import { STORE } from "./fixed_limits_store.ts";
 
 /** Limits of buses and gateways. */
 const BUSES: readonly FixedLimit[] = [
@@ -394,5 +395,6 @@ export const FIXED_LIMITS: readonly FixedLimit[] = [
   ...OUTSIDE,
   ...REPLICATION,
   ...SIGNALK,
+  ...STORE,
   ...TOOLS,
 ];

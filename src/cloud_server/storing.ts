@@ -25,7 +25,7 @@ export interface CloudStoreOptions {
 export const DEFAULT_STORE_INTERVAL_MS = 30_000;
 
 /** Longest time in which the end of a cloud stores the remaining frames, milliseconds. */
-const LAST_STORING_MS = 20_000;
+export const LAST_STORING_MS = 20_000;
 
 /** Key that is looked up to find out whether a store answers. */
 const PROBE_KEY = "store-check/probe";

@@ -18,6 +18,7 @@ Deno.test(
       const feed = (frames: number) => {
         for (let i = 0; i < frames; i++) boat.feed(message(), replica);
       };
+      replica.runHousekeeping();
       feed(3000);
       assert.equal(ring.size, 1024);
       const letGo = replica.hold();

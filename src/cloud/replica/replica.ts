@@ -75,8 +75,8 @@ export class Replica {
   readonly #file: DurableFile;
   readonly #stopListeners: (() => void)[] = [];
   #holders = 0;
-  /** Since when nobody has read, monotonic milliseconds. */
-  #readMs: number;
+  /** When somebody has read last, monotonic milliseconds. */
+  #readMs = -Infinity;
   /** True if a frame has arrived since the last check: reading the clock costs more than publishing. */
   #isFed = false;
   #usedMs: number;
@@ -92,7 +92,7 @@ export class Replica {
     this.#current = current;
     this.#time = time;
     this.#file = file;
-    this.#usedMs = this.#readMs = options.clock.monoMs();
+    this.#usedMs = options.clock.monoMs();
     this.broker.ring.limit(Math.min(UNREAD_RING_FRAMES, options.ringFrames));
   }
 

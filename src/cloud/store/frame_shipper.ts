@@ -35,9 +35,9 @@ export interface FrameShipperOptions {
 /** Longest interval of boats without a journal: until then, their frames are on this machine only, milliseconds. */
 export const UNKEPT_INTERVAL_MS = 5000;
 /** Boats whose frames are stored at the same time: a request mostly waits for the store's disks. */
-const BOATS_AT_ONCE = 16;
+export const BOATS_AT_ONCE = 16;
 /** After a failure no boat is tried for this time, milliseconds. */
-const RETRY_MS = 5000;
+export const RETRY_MS = 5000;
 
 /**
  * Stores the frames of all boats that have some, each at its interval. The boats are spread over the interval. While the store does
@@ -157,7 +157,7 @@ export class FrameShipper {
 }
 
 /** A number from 0 to 1 that spreads boats by their id. */
-function phaseOf(id: string): number {
+export function phaseOf(id: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < id.length; i++) hash = Math.imul(hash ^ id.charCodeAt(i), 0x01000193) >>> 0;
   // Ids that differ in the last digit only are not neighbours.

@@ -37,6 +37,8 @@ export interface CompactOptions {
   memory: CompactionMemory;
   /** Milliseconds since 1970. */
   nowMs: number;
+  /** Time that the objects of a day that is over are not joined, milliseconds; default 0. */
+  dayDelayMs?: number | undefined;
   /** Which frames are kept; default all. */
   retention?: StoreRetention | undefined;
   /** Called after each change. */
@@ -56,14 +58,15 @@ export interface CompactOptions {
  * @throws {StoreError} the store does not answer: what was done is right, the rest is done by the next call
  */
 export async function compactBoat(options: CompactOptions): Promise<void> {
-  const { id, store, nowMs, objectBytes = OBJECT_BYTES, memory, retention = {}, changed, signal } = options;
+  const { id, store, nowMs, dayDelayMs = 0, objectBytes = OBJECT_BYTES, retention = {}, changed, signal } = options;
+  const { memory } = options;
   const { objects, timesRead } = await listObjects(store, { id, signal });
   const byEpoch = Map.groupBy(objects.filter(({ key }) => !memory.faulty.has(key)), ({ epoch }) => epoch);
   const covered: { object: ListedObject; by: ListedObject }[] = [];
   const all = new Map(objects.map((object) => [object.key, object]));
   let isChanged = timesRead > 0;
   for (const each of byEpoch.values()) {
-    const plan = planCompaction(each, { nowMs, objectBytes });
+    const plan = planCompaction(each, { nowMs, dayDelayMs, objectBytes });
     covered.push(...plan.covered);
     for (const group of plan.merge) {
       const joined = await join(group, options);

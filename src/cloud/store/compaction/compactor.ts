@@ -1,14 +1,16 @@
 import type { Clock, Logger } from "../../../base/mod.ts";
 import type { ObjectStore } from "../../../object_store/mod.ts";
 import type { ObjectChanges } from "../boat_objects.ts";
-import { FrameShipper, type Shipped, type ShipperState } from "../frame_shipper.ts";
+import { FrameShipper, phaseOf, type Shipped, type ShipperState } from "../frame_shipper.ts";
 import { compactBoat, type CompactionFault, CompactionMemory } from "./compact_boat.ts";
 import type { StoreRetention } from "./prune_boat.ts";
 
 /** Time from one compaction of a boat to the next, milliseconds. */
 export const COMPACTION_INTERVAL_MS = 3_600_000;
 /** Boats that are compacted at the same time: each may need the memory of two large objects. */
-const BOATS_AT_ONCE = 2;
+export const COMPACTED_AT_ONCE = 2;
+/** Objects of days are joined within this time after the day, spread over the boats, milliseconds. */
+export const DAY_SPREAD_MS: number = 20 * 3_600_000;
 
 /** A boat whose objects are compacted. */
 export interface CompactedBoat {
@@ -43,7 +45,7 @@ export class Compactor {
     this.#rounds = new FrameShipper({
       boats: this.#boats(),
       intervalMs: COMPACTION_INTERVAL_MS,
-      atOnce: BOATS_AT_ONCE,
+      atOnce: COMPACTED_AT_ONCE,
       failure: "objects not compacted",
       ...{ clock, log },
     });
@@ -88,7 +90,9 @@ export class Compactor {
     const changed = (changes: ObjectChanges) => boat.noteObjects(changes);
     const ship = async (signal: AbortSignal) => {
       await boat.saveTimes(signal);
-      await compactBoat({ id, store, memory, retention, changed, report, signal, nowMs: clock.wallUs() / 1000 });
+      const nowMs = clock.wallUs() / 1000;
+      const dayDelayMs = phaseOf(id) * DAY_SPREAD_MS;
+      await compactBoat({ id, store, memory, retention, changed, report, signal, nowMs, dayDelayMs });
     };
     const work = { id, hasUnstored: true, keepsFrames: true, ship };
     this.#work.set(boat, work);

@@ -19,10 +19,11 @@ export interface CompactionPlan {
  *
  * @param options.objectBytes largest object, bytes
  * @param options.nowMs milliseconds since 1970
+ * @param options.dayDelayMs time that the objects of a day that is over are not joined, milliseconds
  */
 export function planCompaction(
   objects: readonly ListedObject[],
-  { objectBytes, nowMs }: { objectBytes: number; nowMs: number },
+  { objectBytes, nowMs, dayDelayMs }: { objectBytes: number; nowMs: number; dayDelayMs: number },
 ): CompactionPlan {
   const sorted = objects.toSorted((a, b) => a.first - b.first || b.last - a.last || (a.key < b.key ? -1 : 1));
   const plan: CompactionPlan = { merge: [], covered: [] };
@@ -32,6 +33,7 @@ export function planCompaction(
     if (widest && widest.last >= object.last) plan.covered.push({ object, by: widest });
     else rest.push(widest = object);
   }
+  const times = { nowMs, dayDelayMs };
   let run: ListedObject[] = [];
   let bytes = 0;
   const end = () => {
@@ -41,8 +43,8 @@ export function planCompaction(
   };
   for (const object of rest) {
     const before = run.at(-1);
-    const period = periodOf(object, nowMs);
-    const isNext = before && object.first <= before.last + 1 && periodOf(before, nowMs) === period;
+    const period = periodOf(object, times);
+    const isNext = before && object.first <= before.last + 1 && periodOf(before, times) === period;
     // All blocks of a file have one size.
     const isAlike = before?.time?.blockBytes === object.time?.blockBytes;
     if (!isNext || !isAlike || bytes + object.size > objectBytes) end();
@@ -55,12 +57,15 @@ export function planCompaction(
 }
 
 /** The day of an object; its hour while the day is not over; undefined while the hour is not over. */
-function periodOf({ time, storedMs }: ListedObject, nowMs: number): string | undefined {
+function periodOf(
+  { time, storedMs }: ListedObject,
+  { nowMs, dayDelayMs }: { nowMs: number; dayDelayMs: number },
+): string | undefined {
   // The clock of a boat may be wrong.
   const atMs = Math.min((time?.timeUs ?? Infinity) / 1000, storedMs);
-  for (const [name, lengthMs] of [["day", DAY_MS], ["hour", HOUR_MS]] as const) {
+  for (const [name, lengthMs, delayMs] of [["day", DAY_MS, dayDelayMs], ["hour", HOUR_MS, 0]] as const) {
     const number = Math.floor(atMs / lengthMs);
-    if ((number + 1) * lengthMs + SETTLE_MS <= nowMs) return `${name} ${number}`;
+    if ((number + 1) * lengthMs + SETTLE_MS + delayMs <= nowMs) return `${name} ${number}`;
   }
   return undefined;
 }

@@ -1,0 +1,74 @@
+import { COMPACTED_AT_ONCE, COMPACTION_INTERVAL_MS, DAY_SPREAD_MS } from "../src/cloud/store/compaction/compactor.ts";
+import { GRACE_MS } from "../src/cloud/store/compaction/compact_boat.ts";
+import { SETTLE_MS } from "../src/cloud/store/compaction/plan.ts";
+import { OBJECT_BYTES } from "../src/cloud/store/frame_objects.ts";
+import { BOATS_AT_ONCE, RETRY_MS, UNKEPT_INTERVAL_MS } from "../src/cloud/store/frame_shipper.ts";
+import { DEFAULT_CACHE_BYTES } from "../src/cloud/store/object_cache.ts";
+import { READ_TIMEOUT_MS } from "../src/cloud/store/read_time.ts";
+import { LAST_STORING_MS } from "../src/cloud_server/storing.ts";
+import { bytes, count, type FixedLimit, ms } from "./fixed_limit.ts";
+
+/** Limits of the object store of a cloud. */
+export const STORE: readonly FixedLimit[] = [
+  {
+    what: "Size of an object with frames",
+    limit: bytes(OBJECT_BYTES),
+    beyond:
+      "The frames go on in another object. At 200 frames a second a boat has about four objects a day, one that records less has one.",
+  },
+  {
+    what: "Time between two storings of a boat that has no journal",
+    limit: ms(UNKEPT_INTERVAL_MS),
+    beyond: "`-store-interval` is not used for it if it is longer.",
+  },
+  {
+    what: "Boats whose frames are stored at the same time",
+    limit: count(BOATS_AT_ONCE),
+    beyond: "Further ones wait; their frames stay in the data directory.",
+  },
+  {
+    what: "Time between two attempts while the store does not answer",
+    limit: ms(RETRY_MS),
+    beyond: "Frames stay in the data directory.",
+  },
+  {
+    what: "Time in which the end of a cloud stores the remaining frames",
+    limit: ms(LAST_STORING_MS),
+    beyond: "They stay in the data directory, and are stored after the next start.",
+  },
+  {
+    what: "Time between two merges of a boat's objects",
+    limit: ms(COMPACTION_INTERVAL_MS),
+    beyond: "Objects of an hour that is over wait for the next one.",
+  },
+  {
+    what: "Time after the end of an hour or day until its objects are merged",
+    limit: ms(SETTLE_MS),
+    beyond: "Objects that come later are merged with the result.",
+  },
+  {
+    what: "The same for days, whose merges are spread over the boats",
+    limit: `up to ${DAY_SPREAD_MS / 3_600_000} h longer`,
+    beyond: "Until then the day has an object for each hour.",
+  },
+  {
+    what: "Boats whose objects are merged at the same time",
+    limit: count(COMPACTED_AT_ONCE),
+    beyond: "Further ones wait.",
+  },
+  {
+    what: "Time that merged objects stay in the store, for readers that have listed them",
+    limit: ms(GRACE_MS),
+    beyond: "They are deleted; a reader that has not read them yet lists the boat's objects again.",
+  },
+  {
+    what: "Memory for parts of objects that were read from the store",
+    limit: bytes(DEFAULT_CACHE_BYTES),
+    beyond: "The parts read longest ago are read again.",
+  },
+  {
+    what: "Time in which the store answers a boat or a client that waits",
+    limit: ms(READ_TIMEOUT_MS),
+    beyond: "Requests get 503; boats are served without comparing their frames.",
+  },
+];
