@@ -76,13 +76,12 @@ export async function boatsInStore(store: ObjectStore): Promise<string[]> {
 }
 
 /**
- * Reads all objects of a boat, and checks them and their numbers. Changes nothing. Memory: a few objects.
+ * Reads all objects of a boat, and checks them and their numbers. Changes nothing. Memory: a few objects, and the list of all.
  *
  * @throws {StoreError} the store does not answer
  */
 export async function checkStoredBoat(store: ObjectStore, id: string, options: CheckOptions): Promise<CheckedBoat> {
   const checked: CheckedBoat = { id, objects: 0, bytes: 0, epochs: [], faults: [] };
-  const known = await checkEpochs(store, { checked, options });
   const objects: (FrameObject & { key: string })[] = [];
   for await (const page of store.list({ prefix: framesPrefix(id), signal: options.signal })) {
     for (const { key, size } of page) {
@@ -93,6 +92,8 @@ export async function checkStoredBoat(store: ObjectStore, id: string, options: C
     }
   }
   checked.objects = objects.length;
+  // After the frames: an epoch that begins meanwhile is recorded before its frames.
+  const known = await checkEpochs(store, { checked, options });
   const waiting = objects.toReversed();
   const read = async () => {
     for (let object = waiting.pop(); object; object = waiting.pop()) {
@@ -101,7 +102,7 @@ export async function checkStoredBoat(store: ObjectStore, id: string, options: C
     }
   };
   await Promise.all(Array.from({ length: READ_AT_ONCE }, read));
-  const pruned = await prunedOf(store, { id, options });
+  const pruned = await prunedOf(store, { checked, options });
   for (const [epoch, each] of Map.groupBy(objects, (object) => object.epoch)) {
     if (!known.includes(epoch)) {
       checked.faults.push({ key: framesPrefix(id, epoch), what: "No object says when this epoch began" });
@@ -160,13 +161,16 @@ async function readObject(
 
 async function prunedOf(
   store: ObjectStore,
-  { id, options: { signal } }: { id: string; options: CheckOptions },
+  { checked: { id, faults }, options: { signal } }: { checked: CheckedBoat; options: CheckOptions },
 ): Promise<Map<string, Ranges>> {
   const pruned = new Map<string, Ranges>();
   for await (const page of store.list({ prefix: prunedPrefix(id), signal })) {
     for (const { key } of page) {
       const range = parsePrunedKey(key);
-      if (!range) continue;
+      if (!range) {
+        faults.push({ key, what: "Its name is not that of deleted numbers" });
+        continue;
+      }
       const ranges = pruned.get(range.epoch) ?? new Ranges();
       ranges.add(range.first, range.last + 1);
       pruned.set(range.epoch, ranges);
@@ -188,9 +192,10 @@ async function checkNumbers(
 ): Promise<CheckedEpoch> {
   const stored = new Ranges();
   let repeated = 0;
-  const before: (FrameObject & { key: string })[] = [];
+  let before: (FrameObject & { key: string })[] = [];
   for (const object of objects.toSorted((a, b) => a.first - b.first || b.last - a.last)) {
-    for (const other of before.filter(({ last }) => last >= object.first)) {
+    before = before.filter(({ last }) => last >= object.first);
+    for (const other of before) {
       repeated += Math.min(other.last, object.last) - object.first + 1;
       const isSame = await haveSameFrames(store, { one: other, other: object, options });
       if (!isSame) {

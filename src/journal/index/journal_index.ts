@@ -287,8 +287,12 @@ export class JournalIndex {
           yield each;
         }
       }
-      // A file outside the directory was replaced by somebody else. A list that names what has gone is not asked for ever.
-      if (gone?.lastSeq !== undefined && this.#relist && relists++ < MAX_RELISTS) await this.add(await this.#relist());
+      // A file outside the directory was replaced by somebody else.
+      if (gone?.lastSeq === undefined || !this.#relist) continue;
+      await this.add(await this.#relist());
+      if (this.#files.has(gone.name) && ++relists > MAX_RELISTS) {
+        throw new SourceUnavailableError(`"${gone.path}" is listed and cannot be read`);
+      }
     }
   }
 

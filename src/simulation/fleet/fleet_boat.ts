@@ -52,6 +52,8 @@ export interface FleetBoatSample {
   status: ReplicationStatus;
 }
 
+/** Size of its journal that a boat declares: any but 0, so that it counts as a boat with a journal. */
+const JOURNAL_BYTES = 1024 * 1024;
 const PRIORITY = 6;
 /** The fleet's certificate files do not change: they are read at each connection only. */
 const NEVER_MS = 1_000_000_000;
@@ -98,7 +100,7 @@ export class FleetBoat implements MadeFrames {
         renew: () => this.#renew(),
       },
       devices: () => claims(clock.wallUs()),
-      journalBytes: () => 0,
+      journalBytes: () => JOURNAL_BYTES,
       busNames: ["can0"],
       limits: () => limits,
       certificateCheckMs: NEVER_MS,
