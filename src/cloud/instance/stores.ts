@@ -52,6 +52,7 @@ export class InstanceStores {
   #replica: Replica | undefined;
   /** Local files have frames that may not be stored. */
   #hasUnstored = true;
+  #snapshotMs = -Infinity;
   /** When the files were last closed. */
   #lastStoredThrough = 0;
   #isPaused = false;
@@ -114,7 +115,7 @@ export class InstanceStores {
         relist: store && (() => store.listForReading()),
         devices: () => Array.from(this.#replica?.broker.registry ?? [], blockDevice).filter(({ name }) => name !== 0n),
         productOf: (bus, src) => this.#replica?.broker.registry.get(bus, src)?.product,
-        onLiveEnded: () => void this.#replica?.writeSnapshot(),
+        onLiveEnded: () => this.#writeSnapshot(),
         onEnded: () => {
           ledger.endFiles((name) => journal.isOpen(name));
           onFileEnded?.(id);
@@ -292,6 +293,15 @@ export class InstanceStores {
   /** Objects of the boat were stored or deleted by compaction. */
   async noteObjects(changes: ObjectChanges): Promise<void> {
     if (this.#journal) await this.#store?.replace(changes, this.#journal);
+  }
+
+  /** Files that go to the store end every few seconds; a snapshot is only needed as often as files end without one. */
+  #writeSnapshot(): void {
+    const { clock, frameStore, settings } = this.#options;
+    const nowMs = clock.monoMs();
+    if (frameStore && nowMs - this.#snapshotMs < settings().rotateDurationMs) return;
+    this.#snapshotMs = nowMs;
+    void this.#replica?.writeSnapshot();
   }
 
   #storedThrough(): number | undefined {

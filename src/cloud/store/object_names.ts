@@ -18,6 +18,7 @@ const FOLDER = "instances";
 const EPOCHS_FOLDER = "epochs";
 const TIMES_FOLDER = "times";
 const PRUNED_FOLDER = "pruned";
+const CLOCK_FOLDER = "clock";
 /** Digits of the position of an epoch. */
 const POSITION_DIGITS = 6;
 /** Digits of a number: keys are ordered by number. */
@@ -53,6 +54,11 @@ export function parsePrunedKey(key: string): { epoch: string; first: number; las
   return folder === PRUNED_FOLDER && EPOCH.test(epoch) && rest.length === 0 && isRange
     ? { epoch, first, last }
     : undefined;
+}
+
+/** Key of an empty object that is stored to learn the time of the store. */
+export function clockKey(id: string): string {
+  return `${CLOCK_FOLDER}/${id}`;
 }
 
 /** Key of the times of a boat's objects. */

@@ -40,7 +40,7 @@ export type * from "./journal_index_types.ts";
 
 /** Files that are opened concurrently where that takes long. */
 const FILES_AT_ONCE = 32;
-/** Times that one reader lists files outside the directory again. */
+/** Times that one reader lists files outside the directory again for one that is listed and not there. */
 const MAX_RELISTS = 3;
 /** Locations processed before yielding to other tasks. */
 const LOCATIONS_PER_TURN = 2048;
@@ -287,7 +287,6 @@ export class JournalIndex {
           yield each;
         }
       }
-      // A file outside the directory was replaced by somebody else.
       if (gone?.lastSeq === undefined || !this.#relist) continue;
       await this.add(await this.#relist());
       if (this.#files.has(gone.name) && ++relists > MAX_RELISTS) {
@@ -396,7 +395,6 @@ export class JournalIndex {
 
   #noteDeleted(file: FileEntry): void {
     if (!file.isDeleted) this.#forget(file);
-    // Of a file outside the directory nothing is known but that others have its frames, if they are kept.
     if (!file.isReplaced && file.lastSeq === undefined) this.#faults.noteDeleted(file);
   }
 }

@@ -12,6 +12,8 @@ export interface JournalFileInfo {
   firstSeq: number | undefined;
   /** 0 if the file states none. */
   epochWord: number;
+  /** True if it is not in the directory of the journal. */
+  isOutside: boolean;
 }
 
 /** Options of a {@linkcode JournalIndex}. */

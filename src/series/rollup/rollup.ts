@@ -98,7 +98,8 @@ export class SeriesRollup {
     const slices = new Slices({ turns: { slice: rest }, signal: this.#stop.signal });
     this.#context = { index, fields, signature: signatureOf(fields), buses, decoder, slices };
     this.#turns = options.turns ?? new RollupTurns();
-    this.#backlog = index.files.map(({ path }) => path);
+    // A file outside the directory has no place for a sidecar: its frames are read.
+    this.#backlog = index.files.flatMap(({ path, isOutside }) => isOutside ? [] : [path]);
     this.#unlisten = index.onWritten((block) => this.#noteWritten(block));
     this.#working = (options.after ?? Promise.resolve()).then(() => this.#run());
   }
@@ -146,7 +147,8 @@ export class SeriesRollup {
     { signal, ...wanted }: WantedSeries & { signal: AbortSignal },
   ): Promise<RolledBlocks[]> {
     await this.#options.after;
-    const infos = this.#options.index.filesIn(range).filter(({ epochWord }) => epochWord !== 0);
+    const infos = this.#options.index.filesIn(range)
+      .filter(({ epochWord, isOutside }) => epochWord !== 0 && !isOutside);
     const files: RolledFile[] = [];
     for (let at = 0; at < infos.length; at += LOADS_AT_ONCE) {
       signal.throwIfAborted();

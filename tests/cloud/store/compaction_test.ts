@@ -338,3 +338,42 @@ Deno.test("retention deletes by size the oldest first, counts the first frame's 
   assert.deepEqual(planned({ maxAgeMs: 2 * HOUR_MS, minKeepMs: 3 * HOUR_MS }, 4), ["0"]);
   assert.deepEqual(planned({ maxAgeMs: 2 * HOUR_MS }, 1000), ["0", "1", "2"]);
 });
+
+Deno.test(
+  "what compaction has replaced does not count as size, and a node's clock that runs ahead deletes nothing",
+  DISK,
+  withBucket(async (bucket) => {
+    await bucket.feedHours(3);
+    bucket.nowMs = DAY_ONE_MS + 4 * HOUR_MS;
+    await bucket.compact();
+    assert.equal((await bucket.keys()).length, 18 + 3);
+    const { objects } = await bucket.open();
+    const bytes = objects.files.reduce((sum, { head }) => sum + (head?.bytes ?? 0), 0);
+    bucket.retention = { maxBytes: bytes * 0.6, maxAgeMs: 100 * DAY_MS };
+    bucket.store.nowMs = () => DAY_ONE_MS + 4 * HOUR_MS;
+    bucket.nowMs += 1000 * DAY_MS;
+    await bucket.compact();
+    assert.deepEqual(await bucket.numbers(), range(1, 3 * RATE));
+  }),
+);
+
+Deno.test(
+  "objects beside a contradiction are joined",
+  DISK,
+  withBucket(async (bucket) => {
+    await bucket.feedHours(1);
+    await bucket.feed(23, 27, { id: 1 });
+    await bucket.feed(28, 34, { id: 1 });
+    bucket.nowMs += DAY_MS;
+    for (let pass = 0; pass < 4; pass++) {
+      await bucket.compact();
+      bucket.nowMs += 2 * HOUR_MS;
+    }
+    const names = (await bucket.keys()).map((key) => key.split("/").at(-1)!.split("-").slice(0, 2).map(Number));
+    assert.ok(names.some(([first, last]) => first === 1 && last === 20), JSON.stringify(names));
+    assert.ok(names.some(([first, last]) => first === 41 && last === 60), JSON.stringify(names));
+    for (const own of [[23, 27], [28, 34]]) {
+      assert.ok(names.some(([first, last]) => first === own[0] && last === own[1]), JSON.stringify(names));
+    }
+  }),
+);

@@ -93,7 +93,8 @@ async function join(group: readonly ListedObject[], options: CompactOptions): Pr
   for (const object of group) {
     const added = await addObject(run, { object, options });
     if (added !== "held" && added !== "added") {
-      fault(added, { group: added === "damaged" ? [object] : group, options });
+      const overlapping = group.filter(({ first, last }) => first <= object.last && last >= object.first);
+      fault(added, { group: added === "damaged" ? [object] : overlapping, options });
       return undefined;
     }
   }

@@ -25,14 +25,8 @@ export function planCompaction(
   objects: readonly ListedObject[],
   { objectBytes, nowMs, dayDelayMs }: { objectBytes: number; nowMs: number; dayDelayMs: number },
 ): CompactionPlan {
-  const sorted = objects.toSorted((a, b) => a.first - b.first || b.last - a.last || (a.key < b.key ? -1 : 1));
-  const plan: CompactionPlan = { merge: [], covered: [] };
-  const rest: ListedObject[] = [];
-  let widest: ListedObject | undefined;
-  for (const object of sorted) {
-    if (widest && widest.last >= object.last) plan.covered.push({ object, by: widest });
-    else rest.push(widest = object);
-  }
+  const { covered, rest } = coveredAmong(objects);
+  const plan: CompactionPlan = { merge: [], covered };
   const times = { nowMs, dayDelayMs };
   let run: ListedObject[] = [];
   let bytes = 0;
@@ -54,6 +48,21 @@ export function planCompaction(
   }
   end();
   return plan;
+}
+
+/** The objects of an epoch whose numbers another one has, too, and the rest in the order of their numbers. Pure. */
+export function coveredAmong(
+  objects: readonly ListedObject[],
+): { covered: CompactionPlan["covered"]; rest: ListedObject[] } {
+  const sorted = objects.toSorted((a, b) => a.first - b.first || b.last - a.last || (a.key < b.key ? -1 : 1));
+  const covered: CompactionPlan["covered"] = [];
+  const rest: ListedObject[] = [];
+  let widest: ListedObject | undefined;
+  for (const object of sorted) {
+    if (widest && widest.last >= object.last) covered.push({ object, by: widest });
+    else rest.push(widest = object);
+  }
+  return { covered, rest };
 }
 
 /** The day of an object; its hour while the day is not over; undefined while the hour is not over. */
