@@ -37,6 +37,8 @@ const MAX_FILE_BYTES = 2 ** 30;
 const OLD_FILE = "sessions.json";
 const DEFINITIONS_FILE = "sessions.log";
 const POSITIONS_FILE = "session_positions.log";
+/** The files of the sessions in a directory: definitions, positions. */
+export const SESSION_FILES: readonly string[] = [DEFINITIONS_FILE, POSITIONS_FILE];
 /** Delay before changes are written, to save writes: each one wears the boat's SD card. */
 const WRITE_AFTER_MS = 1000;
 /** Delay before a failed write is repeated. */

@@ -14,6 +14,7 @@ import { withNewerFrames } from "../state/state_file_rebuild.ts";
 import { StoredFiles } from "../files/stored_files.ts";
 import type { ObjectChanges } from "../store/boat_objects.ts";
 import { BoatStore } from "../store/boat_store.ts";
+import { StoredSessions } from "../store/stored_sessions.ts";
 import type { FrameStore } from "../store/frame_store.ts";
 
 /** Dependencies of a boat's journal and replica. */
@@ -49,6 +50,7 @@ export class InstanceStores {
   #journal: InstanceJournal | undefined;
   #ledger: FileLedger | undefined;
   #store: BoatStore | undefined;
+  readonly #sessions: StoredSessions | undefined;
   #replica: Replica | undefined;
   /** Local files have frames that may not be stored. */
   #hasUnstored = true;
@@ -61,6 +63,8 @@ export class InstanceStores {
   constructor(options: StoresOptions, record: InstanceRecord) {
     this.#options = options;
     this.#record = record;
+    const { frameStore } = options;
+    this.#sessions = frameStore && new StoredSessions({ ...options, store: frameStore.store });
     record.storedThrough = () => this.#storedThrough();
     record.knowsHoles = () => this.#store?.isListed ?? true;
     record.storedOf = (epoch) => this.#store?.storedOf(epoch);
@@ -283,6 +287,7 @@ export class InstanceStores {
     if (!journal || !ledger || !store) return;
     const isOpen = (name: string) => journal.isOpen(name);
     await store.ship({ index: journal.index, ledger, isOpen, epochs: () => this.#record.epochs }, signal);
+    await this.#sessions?.put(signal);
   }
 
   /** Stores what is known of its objects. @throws {StoreError} */
@@ -320,10 +325,8 @@ export class InstanceStores {
     this.#ledger?.endFiles(() => false);
     await this.#ledger?.close();
     if (journal && this.#store) {
-      this.#hasUnstored = this.#store.hasUnstored({
-        index: journal.index,
-        isOpen: () => false,
-      });
+      const files = { index: journal.index, isOpen: () => false };
+      this.#hasUnstored = this.#store.hasUnstored(files) || (await this.#sessions?.isChanged() ?? false);
     }
     this.#lastStoredThrough = this.#storedThrough() ?? 0;
     this.#ledger = undefined;

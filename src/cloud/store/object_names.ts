@@ -19,6 +19,7 @@ const EPOCHS_FOLDER = "epochs";
 const TIMES_FOLDER = "times";
 const PRUNED_FOLDER = "pruned";
 const CLOCK_FOLDER = "clock";
+const SESSIONS_FOLDER = "sessions";
 /** Digits of the position of an epoch. */
 const POSITION_DIGITS = 6;
 /** Digits of a number: keys are ordered by number. */
@@ -54,6 +55,11 @@ export function parsePrunedKey(key: string): { epoch: string; first: number; las
   return folder === PRUNED_FOLDER && EPOCH.test(epoch) && rest.length === 0 && isRange
     ? { epoch, first, last }
     : undefined;
+}
+
+/** Key of the sessions of a boat's clients. */
+export function sessionsKey(id: string): string {
+  return `${SESSIONS_FOLDER}/${id}.json`;
 }
 
 /** Key of an empty object that is stored to learn the time of the store. */

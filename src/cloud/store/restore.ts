@@ -7,6 +7,7 @@ import { BoatObjects } from "./boat_objects.ts";
 import type { FrameStore } from "./frame_store.ts";
 import { boatOfEpochKey, epochsPrefix } from "./object_names.ts";
 import { inReadTime } from "./read_time.ts";
+import { restoreSessions } from "./stored_sessions.ts";
 
 /** The boats that have frames in the store. @throws {StoreError} the store cannot be listed, or does not answer in time */
 export function storedBoats(store: ObjectStore): Promise<Set<string>> {
@@ -42,6 +43,7 @@ export async function loadBoatState({ id, directory, frameStore, log }: {
   await inReadTime((signal) => objects.list(signal));
   const [current, ...previous] = objects.epochs.toReversed();
   if (current === undefined) return state;
+  await inReadTime((signal) => restoreSessions(frameStore.store, { id, directory, signal }));
   // The boat declares the rest in its next handshake.
   const numbersOf = (epoch: string) => {
     const stored = objects.storedOf(epoch);

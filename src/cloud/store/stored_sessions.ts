@@ -1,0 +1,90 @@
+import { AtomicFile } from "../../base/mod.ts";
+import { isStoreError, type ObjectStore } from "../../object_store/mod.ts";
+import { SESSION_FILES } from "../../stream/mod.ts";
+import { sessionsKey } from "./object_names.ts";
+
+/** Longer files are not stored: a session takes some hundred bytes. */
+const MAX_BYTES = 64 * 1024 * 1024;
+/** Permissions of the files: they name the owners of sessions. */
+const MODE = 0o600;
+
+/** Keeps the sessions of one boat in the store as its directory has them, so that another node goes on with them. */
+export class StoredSessions {
+  readonly #id: string;
+  readonly #directory: string;
+  readonly #store: ObjectStore;
+  /** What the store was given last. */
+  #stored: string | undefined;
+
+  constructor({ id, directory, store }: { id: string; directory: string; store: ObjectStore }) {
+    this.#id = id;
+    this.#directory = directory;
+    this.#store = store;
+  }
+
+  /** True if the files have changed since they were stored. */
+  async isChanged(): Promise<boolean> {
+    const text = await this.#read();
+    return text !== undefined && text !== this.#stored;
+  }
+
+  /** Stores the files, if they have changed. @throws {StoreError} */
+  async put(signal?: AbortSignal): Promise<void> {
+    const text = await this.#read();
+    if (text === undefined || text === this.#stored) return;
+    await this.#store.put(sessionsKey(this.#id), new TextEncoder().encode(text), { signal });
+    this.#stored = text;
+  }
+
+  /** Undefined: there are no sessions. A client may be sent again what it has acknowledged after this. */
+  async #read(): Promise<string | undefined> {
+    const files: Record<string, string> = {};
+    // Positions last: one of a session that is not known yet has no effect, and one that is too low repeats frames.
+    for (const name of SESSION_FILES.toReversed()) {
+      try {
+        files[name] = await Deno.readTextFile(`${this.#directory}/${name}`);
+      } catch (error) {
+        if (!(error instanceof Deno.errors.NotFound)) throw error;
+      }
+    }
+    return Object.keys(files).length === 0 ? undefined : JSON.stringify({ version: 1, files });
+  }
+}
+
+/**
+ * Writes the session files of a boat that another node has stored. Does nothing if there are none.
+ *
+ * @throws {StoreError} the store does not answer
+ * @throws {FileError} they cannot be written
+ */
+export async function restoreSessions(
+  store: ObjectStore,
+  { id, directory, signal }: { id: string; directory: string; signal?: AbortSignal | undefined },
+): Promise<void> {
+  let text: string;
+  try {
+    text = new TextDecoder().decode(await store.get(sessionsKey(id), { signal }));
+  } catch (error) {
+    if (isStoreError(error, "missing")) return;
+    throw error;
+  }
+  const files = parse(text);
+  for (const name of SESSION_FILES) {
+    const content = files[name];
+    if (typeof content !== "string") continue;
+    await new AtomicFile(directory, { name, maxBytes: MAX_BYTES, mode: MODE }).write(content);
+  }
+}
+
+/** Files by name; none if the text is not what a node stores. */
+function parse(text: string): Record<string, unknown> {
+  try {
+    const found: unknown = JSON.parse(text);
+    if (typeof found !== "object" || found === null || !("files" in found)) return {};
+    const { files } = found;
+    return typeof files === "object" && files !== null ? { ...files } : {};
+  } catch (error) {
+    if (error instanceof SyntaxError) return {};
+    throw error;
+  }
+}
