@@ -19,7 +19,7 @@ export const STORE: readonly FixedLimit[] = [
   {
     what: "Time between two storings of a boat that has no journal",
     limit: ms(UNKEPT_INTERVAL_MS),
-    beyond: "`-store-interval` is not used for it if it is longer.",
+    beyond: "A longer `-store-interval` is not used for it.",
   },
   {
     what: "Boats whose frames are stored at the same time",

