@@ -11,8 +11,7 @@ import { startFleet, STORE_BUCKET, StoreNode } from "../support/store_node.ts";
 import { compareStore, toldButMissing } from "../support/store_oracle.ts";
 
 const PERMISSIONS = ["env", "net", "read", "run", "sys", "write"] as const;
-const PROCESSES = needs({ permissions: [...PERMISSIONS] });
-const SLOW_PROCESSES = needs({ permissions: [...PERMISSIONS], extras: SLOW });
+const PROCESSES = needs({ permissions: [...PERMISSIONS], extras: SLOW });
 const PATIENT = { deadlineMs: START_MS };
 /** Less than one request to a silent store takes. */
 const SILENT_START_MS = 50_000;
@@ -67,7 +66,7 @@ Deno.test(
   },
 );
 
-Deno.test("a node that starts while its store is silent takes the boats that it knows", SLOW_PROCESSES, async () => {
+Deno.test("a node that starts while its store is silent takes the boats that it knows", PROCESSES, async () => {
   await using s3 = new MemoryS3();
   await using proxy = await HttpProxy.start(s3.endpoint);
   await using node = await StoreNode.start({ endpoint: proxy.endpoint });

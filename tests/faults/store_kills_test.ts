@@ -17,9 +17,9 @@ import { startFleet, STORE_BUCKET, StoreNode } from "../support/store_node.ts";
 import { compareStore, toldButMissing } from "../support/store_oracle.ts";
 
 const PERMISSIONS = ["env", "net", "read", "run", "sys", "write"] as const;
-const PROCESSES = needs({ permissions: [...PERMISSIONS] });
+const PROCESSES = needs({ permissions: [...PERMISSIONS], extras: SLOW });
 const CEPH = needs({ permissions: [...PERMISSIONS], programs: CEPH_PROGRAMS, extras: SLOW });
-const ROUNDS = Number(environment("VBG_TEST_ROUNDS") ?? (IS_FULL ? 50 : 4));
+const ROUNDS = Number(environment("VBG_TEST_ROUNDS") ?? (IS_FULL ? 50 : 2));
 const BOATS = 5;
 const RATE = 100;
 /** Boats wait no longer for the next try, so that many rounds take no hour. */

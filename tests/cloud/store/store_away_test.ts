@@ -7,13 +7,13 @@ import { type ObjectStore, openStore } from "../../../src/object_store/mod.ts";
 import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { inFolder } from "../../support/folder.ts";
-import { needs } from "../../support/needs.ts";
+import { needs, rounds } from "../../support/needs.ts";
 import { range } from "../../support/session.ts";
 import { WrappedStore } from "../../support/wrapped_store.ts";
 import { batch, CloudFixture, framesOfStore, wanted } from "../cloud_fixture.ts";
 
 const CLOUD = needs({ permissions: ["net", "read", "write", "env", "sys"] });
-const IDS = Array.from({ length: 50 }, (_, index) => `boat-${index + 1}`);
+const IDS = Array.from({ length: rounds(50, 10) }, (_, index) => `boat-${index + 1}`);
 const INTERVAL_S = 30;
 /** Boats send at this interval, so many frames: fewer than a real boat has. */
 const SEND_S = 150;
