@@ -43,6 +43,10 @@ export const cloud: CommandSet = {
           summary: "verifies the objects of boats",
           load: async () => (await import("./commands/store/check.ts")).checkCommand,
         },
+        migrate: {
+          summary: "copies boats between a data directory and a store",
+          load: async () => (await import("./commands/store/migrate.ts")).migrateCommand,
+        },
       },
     },
     "import-lplex": {

@@ -2,22 +2,12 @@ import { DEFAULT_STORE_INTERVAL_MS } from "@vessel/gateway/cloud-server";
 import { errorText } from "@vessel/gateway/base";
 import { parseStoreUrl } from "@vessel/gateway/cloud";
 import { OptionGroup } from "./option_types.ts";
+import { storeEndpointOption } from "./store_endpoint.ts";
 import { type Check, refuse, type SettingsOf, warn } from "./options.ts";
 
 const UNUSED = "Not used without -store";
 
 const store = new OptionGroup("Store", { section: "store" });
-
-/** Where an S3-compatible store is, for the server and for commands. */
-export const storeEndpointOption = store.text({
-  name: "store-endpoint",
-  placeholder: "URL",
-  help: "URL of an S3-compatible store, such as https://minio.example.com:9000. Default: AWS.",
-  validate: (url) =>
-    url === "" || /^https?:\/\/[^/?#]+\/?$/.test(url) && URL.canParse(url)
-      ? undefined
-      : "Expected http://HOST:PORT or https://HOST:PORT",
-});
 
 /** Options of the object store. */
 export const storeOptions = {

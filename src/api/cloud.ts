@@ -4,7 +4,7 @@
  *
  * @module
  */
-export type { Clock } from "../base/mod.ts";
+export type { Clock, Logger } from "../base/mod.ts";
 export {
   type CallOptions,
   type ListOptions,
@@ -20,6 +20,7 @@ export {
   StoreError,
   type StoreErrorKind,
 } from "../object_store/mod.ts";
+export type { Block, BlockError, BlockLocation, FileSource, OpenSource } from "../journal/mod.ts";
 export type { LostRange, Range } from "../replication/mod.ts";
 export {
   type Accounted,
@@ -28,16 +29,25 @@ export {
   type CheckedEpoch,
   type CheckOptions,
   checkStoredBoat,
+  chooseStoredBoat,
   type EpochHistory,
   type FormerState,
   importPeer,
   type InstanceState,
+  type MigratedBoat,
+  type MigrateOptions,
+  MigrationError,
   parseState,
   PeerImportError,
   type PeerImportOptions,
   type PeerImportReport,
   type ReceivedRecord,
+  restoreBoat,
   STATE_FILE,
+  storeBoat,
+  type StoredBlockLocation,
+  StoredJournal,
+  type StoredJournalOptions,
   type StoreFault,
 } from "../cloud/mod.ts";
 export {

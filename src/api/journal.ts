@@ -51,6 +51,7 @@ export {
   type OpenSource,
   parseFileHeader,
   readJournalDirectory,
+  SourceUnavailableError,
   type StoredBlock,
   storedBytes,
   type WindowDigest,

@@ -14,12 +14,13 @@ export {
 } from "../can/mod.ts";
 export type { Filter } from "../filter/mod.ts";
 export type { Device, StoredFrame } from "../frame/mod.ts";
-export type { BlockDevice } from "../journal/mod.ts";
+export type { Block, BlockDevice, BlockError } from "../journal/mod.ts";
 export {
   findRecorded,
   OfflineError,
   type OfflineOptions,
   readRecorded,
+  type RecordedBlocks,
   type RecordedDevice,
   type RecordedInput,
   type RecordedPart,

@@ -27,6 +27,7 @@ import {
   NO_PRODUCT,
   openBlockFile,
   readJournalDirectory,
+  SourceUnavailableError,
 } from "../journal/mod.ts";
 import { PGN, readProductInformation } from "../pgn/mod.ts";
 
@@ -55,15 +56,27 @@ export interface RecordedDevice {
   device: Partial<Device>;
 }
 
-/** A recording that was found at a path. */
-export interface RecordedInput {
-  /** `journal`: a journal file; `directory`: a journal directory; `recording`: a recording of another program. */
-  kind: "journal" | "directory" | "recording";
-  /** Path; `-`: standard input. */
-  path: string;
-  /** Size of a file, bytes; undefined for anything else. */
-  bytes: number | undefined;
+/** Frames in other places than files, such as an object store. */
+export interface RecordedBlocks {
+  /** The blocks that may hold frames from a time on, microseconds since 1970, in the order in which they are read. */
+  blocks(range: { fromUs?: number | undefined }): AsyncIterable<Block>;
+  /** Reports a block with unreadable frames despite a valid checksum. */
+  noteDamaged(block: Block, error: BlockError): void;
 }
+
+/** A recording that was found at a path. */
+export type RecordedInput =
+  & {
+    /** Path; `-`: standard input. */
+    path: string;
+    /** Size of a file, bytes; undefined for anything else. */
+    bytes: number | undefined;
+  }
+  & (
+    /** `journal`: a journal file; `directory`: a journal directory; `recording`: a recording of another program. */
+    | { kind: "journal" | "directory" | "recording" }
+    | { kind: "blocks"; source: RecordedBlocks }
+  );
 
 /** A recording cannot be read. */
 export class OfflineError extends Error {
@@ -77,6 +90,8 @@ export interface OfflineOptions {
   log: Logger;
   /** Called after each recording of another program, with counts of its lines. */
   onSummary?: (path: string, summary: RecordingSummary) => void;
+  /** Blocks that end before this time may be left out unread, microseconds since 1970; default: none are. */
+  fromUs?: number | undefined;
 }
 
 /** Standard input as a path. */
@@ -121,6 +136,7 @@ export async function* readRecorded(
     try {
       if (input.kind === "directory") yield* directoryParts(input.path, options);
       else if (input.kind === "journal") yield* fileParts(input.path, options);
+      else if (input.kind === "blocks") yield* blockParts(input.source, options);
       else {
         for await (const part of recordingParts(input.path, options)) {
           yield part.numbered(seq + 1);
@@ -129,19 +145,24 @@ export async function* readRecorded(
       }
     } catch (error) {
       const isExpected = error instanceof BlockError || error instanceof RecordingError ||
-        error instanceof Deno.errors.NotFound;
+        error instanceof Deno.errors.NotFound || error instanceof SourceUnavailableError;
       if (!isExpected) throw error;
       throw new OfflineError(`Cannot read "${input.path}": ${errorText(error)}`, { cause: error });
     }
   }
 }
 
-async function* directoryParts(path: string, { log }: OfflineOptions): AsyncGenerator<RecordedPart, void> {
+async function* blockParts(source: RecordedBlocks, { fromUs }: OfflineOptions): AsyncGenerator<RecordedPart, void> {
+  const onDamage = (block: Block, error: BlockError) => source.noteDamaged(block, error);
+  for await (const block of source.blocks({ fromUs })) yield new BlockPart(block, { bytes: 0, onDamage });
+}
+
+async function* directoryParts(path: string, options: OfflineOptions): AsyncGenerator<RecordedPart, void> {
+  const { log } = options;
   const { wals } = await readJournalDirectory(path, { log });
   const unsealed = wals.flatMap(({ blocks }) => blocks.flatMap((block) => block.unsealed ?? []));
   const index = await JournalIndex.open(path, { log, unwritten: () => unsealed });
-  const onDamage = (block: Block, error: BlockError) => index.noteDamaged(block, error);
-  for await (const block of index.blocks({})) yield new BlockPart(block, { bytes: 0, onDamage });
+  yield* blockParts(index, options);
 }
 
 async function* fileParts(path: string, { log }: OfflineOptions): AsyncGenerator<RecordedPart, void> {

@@ -1,41 +1,16 @@
 import assert from "node:assert/strict";
-import { runCloud } from "../../cli/cloud.ts";
 import { frameBodies } from "../../src/cloud/store/frame_objects.ts";
 import { epochKey, frameKey, prunedKey } from "../../src/cloud/store/object_names.ts";
 import type { CheckedBoat } from "../../src/cloud/mod.ts";
 import { type ObjectStore, openStore } from "../../src/object_store/mod.ts";
+import { runCloudCommand } from "../support/command.ts";
 import { inFolder } from "../support/folder.ts";
 import { EPOCH, frameOf, journalFiles, makeWriter } from "../support/journal_run.ts";
 import { needs } from "../support/needs.ts";
 
 const DISK = needs({ permissions: ["env", "read", "sys", "write"] });
 
-interface Checked {
-  code: number;
-  out: string;
-  err: string;
-}
-
-/** Runs `vbg-cloud store check` in this process. */
-async function check(...args: string[]): Promise<Checked> {
-  const answer = { out: "", err: "" };
-  const sink = (key: "out" | "err") => ({
-    ...{ isTerminal: false, columns: 120, hasColor: false },
-    write: (text: string) => void (answer[key] += text),
-    control: () => {},
-    status: () => {},
-    flush: () => Promise.resolve(),
-  });
-  const code = await runCloud({
-    args: ["store", "check", ...args],
-    environment: {},
-    print: (text) => answer.out += `${text}\n`,
-    printError: (text) => answer.err += `${text}\n`,
-    output: sink("out"),
-    errors: sink("err"),
-  });
-  return { code, ...answer };
-}
+const check = (...args: string[]) => runCloudCommand(["store", "check", ...args]);
 
 /** Stores frames of a boat in one object; returns its key. */
 async function put(

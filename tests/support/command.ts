@@ -1,3 +1,5 @@
+import { runCloud } from "../../cli/cloud.ts";
+import type { ProgramContext } from "../../cli/program/program.ts";
 import { runVbg } from "../../cli/vbg.ts";
 import { StatusLine } from "../../cli/program/status_line.ts";
 import type { Output } from "../../cli/program/terminal.ts";
@@ -23,9 +25,22 @@ export interface CommandOptions {
 }
 
 /** Runs `vbg` with these words in this process. */
-export async function runCommand(
-  args: readonly string[],
-  { isTerminal = false, columns = 120, environment = {}, stopping = new AbortController().signal }: CommandOptions = {},
+export function runCommand(args: readonly string[], options: CommandOptions = {}): Promise<CommandAnswer> {
+  return runProgram(runVbg, { ...options, args });
+}
+
+/** Runs `vbg-cloud` with these words in this process. */
+export function runCloudCommand(args: readonly string[], options: CommandOptions = {}): Promise<CommandAnswer> {
+  return runProgram(runCloud, { ...options, args });
+}
+
+async function runProgram(
+  run: (context: ProgramContext) => Promise<number>,
+  { args, isTerminal = false, columns = 120, environment = {}, stopping = new AbortController().signal }:
+    & CommandOptions
+    & {
+      args: readonly string[];
+    },
 ): Promise<CommandAnswer> {
   const answer = { out: "", err: "" };
   const lines = {
@@ -39,7 +54,7 @@ export async function runCommand(
     status: (text) => lines[key].show(text),
     flush: () => Promise.resolve(),
   });
-  const code = await runVbg({
+  const code = await run({
     ...{ args, environment, stopping },
     print: (text) => answer.out += `${text}\n`,
     printError: (text) => answer.err += `${text}\n`,

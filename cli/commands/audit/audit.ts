@@ -6,12 +6,17 @@
 import { outputOptions, wantsJson } from "../../client/client_options.ts";
 import { EXIT, outputOf, type Program, type ProgramContext, runOnce } from "../../program/program.ts";
 import { printable } from "../../program/terminal.ts";
+import { silentLogger } from "@vessel/gateway/base";
 import { programOptions } from "../../settings/common_options.ts";
+import { storeEndpointOption } from "../../settings/store_endpoint.ts";
 import { flagGroup, optional } from "../../settings/option_types.ts";
 import { refuse, type SettingsOf } from "../../settings/options.ts";
 import { audit } from "./compare.ts";
 import { boatDirectory, cloudDirectory } from "./location.ts";
+import { findStoredParts } from "./parts.ts";
 import { formatJson, formatReport } from "./report.ts";
+import { isStoreUrl } from "../../settings/store_endpoint.ts";
+import { openStoredBoat, type StoredBoat } from "../store/stored_boat.ts";
 
 const flags = flagGroup("Input");
 
@@ -20,8 +25,16 @@ const options = {
   cloud: flags.text({
     name: "cloud",
     placeholder: "DIR",
-    help: "Directory of the boat in the cloud's -data-dir, or the -data-dir itself if it holds only one boat.",
+    help:
+      "Directory of the boat in the cloud's -data-dir, or the -data-dir itself if it holds only one boat; or an object " +
+      "store, s3://BUCKET/PREFIX or file:///FOLDER. Frames that the cloud has not stored yet are missing there.",
   }),
+  storeEndpoint: storeEndpointOption,
+  instanceId: optional(flags.text({
+    name: "instance-id",
+    placeholder: "ID",
+    help: "Boat in the object store. Without it: the only one.",
+  })),
   epoch: optional(flags.text({
     name: "epoch",
     placeholder: "HEX",
@@ -48,8 +61,14 @@ export const program: Program<SettingsOf<typeof options>> = {
   options,
   checks: [
     refuse(
+      ["instanceId", "cloud"],
+      ({ instanceId, cloud }) =>
+        instanceId !== undefined && !isStoreUrl(cloud) && "Cannot use -instance-id without an object store as -cloud",
+    ),
+    refuse(
       ["boat", "cloud"],
-      ({ boat, cloud }) => (boat === "" || cloud === "") && "Cannot compare: expected both -boat DIR and -cloud DIR",
+      ({ boat, cloud }) =>
+        (boat === "" || cloud === "") && "Cannot compare: expected both -boat DIR and -cloud DIR|URL",
     ),
   ],
 };
@@ -60,7 +79,9 @@ export async function run(context: ProgramContext): Promise<number> {
     context,
     run: async (settings) => {
       const output = outputOf(context);
-      const [boat, cloud] = [await boatDirectory(settings.boat), await cloudDirectory(settings.cloud)];
+      const boat = await boatDirectory(settings.boat);
+      using stored = isStoreUrl(settings.cloud) ? await openStored(settings) : undefined;
+      const cloud = stored ? await findStoredParts(stored.journal) : await cloudDirectory(settings.cloud);
       const report = await audit({ ...settings, boat, cloud });
       const lines = wantsJson(settings, output)
         ? formatJson(report)
@@ -69,4 +90,8 @@ export async function run(context: ProgramContext): Promise<number> {
       return report.isGood ? EXIT.ok : EXIT.failure;
     },
   });
+}
+
+function openStored({ cloud, storeEndpoint, instanceId }: SettingsOf<typeof options>): Promise<StoredBoat> {
+  return openStoredBoat(cloud, { endpoint: storeEndpoint, id: instanceId, flag: "-instance-id", log: silentLogger });
 }

@@ -5,17 +5,17 @@ import { epochText } from "../inspect/file.ts";
 import { ExpectedFrames, type ExpectedReport } from "./expected.ts";
 import { isSame, MergedFrames } from "./frames.ts";
 import { Numbers } from "./numbers.ts";
-import { findParts, type Part } from "./parts.ts";
+import { findParts, type Part, type Parts } from "./parts.ts";
 
 /** Epoch of files that name none. */
 const NO_EPOCH = "00000000";
 
-/** The two directories to compare. */
+/** The two sides to compare, each a directory, or blocks that were found elsewhere. */
 export interface AuditOptions {
   /** Journal directory of the boat. */
-  boat: string;
+  boat: string | Parts;
   /** The boat's directory at the cloud. */
-  cloud: string;
+  cloud: string | Parts;
   /** Only this epoch: its first 8 to 32 hexadecimal digits. */
   epoch?: string | undefined;
   /** File of the frames that were sent on the bus. */
@@ -58,8 +58,9 @@ export interface AuditReport {
 
 /** Compares a boat's journal with the cloud's copy, frame by frame. Changes nothing. */
 export async function audit(options: AuditOptions): Promise<AuditReport> {
-  const [boat, cloud] = await Promise.all([findParts(options.boat), findParts(options.cloud)]);
-  const state = await readState(options.cloud);
+  const partsOf = (side: string | Parts) => typeof side === "string" ? findParts(side) : side;
+  const [boat, cloud] = await Promise.all([partsOf(options.boat), partsOf(options.cloud)]);
+  const state = typeof options.cloud === "string" ? await readState(options.cloud) : undefined;
   const expected = options.truth === undefined ? undefined : await ExpectedFrames.read(options.truth);
   const report: AuditReport = {
     epochs: [],
@@ -71,8 +72,8 @@ export async function audit(options: AuditOptions): Promise<AuditReport> {
   for (const word of wordsInOrder([...boat.parts, ...cloud.parts])) {
     if (wanted !== undefined && word !== wanted) continue;
     const ofWord = (part: Part) => part.epochWord === word;
-    using ofBoat = new MergedFrames(boat.parts.filter(ofWord));
-    using ofCloud = new MergedFrames(cloud.parts.filter(ofWord));
+    using ofBoat = new MergedFrames(boat.parts.filter(ofWord), boat);
+    using ofCloud = new MergedFrames(cloud.parts.filter(ofWord), cloud);
     const isCurrent = state?.epochs.current !== undefined && wordOf(state.epochs.current) === word;
     const comparison = new Comparison({ boat: ofBoat, cloud: ofCloud, state: isCurrent ? state : undefined, expected });
     await comparison.run();

@@ -1,8 +1,8 @@
 import { basename } from "node:path";
 import { errorText } from "@vessel/gateway/base";
 import { newStoredFrame, type StoredFrame } from "@vessel/gateway/frame";
-import { BlockReader, type Gap } from "@vessel/gateway/journal";
-import type { Part } from "./parts.ts";
+import { BlockReader, type Gap, SourceUnavailableError } from "@vessel/gateway/journal";
+import type { Part, Parts } from "./parts.ts";
 
 /** Location of a block, and its first number. */
 type Block = Omit<Part, "epochWord" | "timeUs">;
@@ -26,14 +26,15 @@ export class MergedFrames implements Disposable {
   /** The whole epoch in hexadecimal, once a block has named it. */
   epoch: string | undefined;
   readonly #parts: readonly Block[];
-  readonly #reader = new BlockReader();
+  readonly #reader: BlockReader;
   #at = 0;
   #open: Cursor[] = [];
   #seq = Infinity;
 
   /** @param parts sorted by their first numbers */
-  constructor(parts: readonly Block[]) {
+  constructor(parts: readonly Block[], { open }: Pick<Parts, "open"> = {}) {
     this.#parts = parts;
+    this.#reader = new BlockReader(open);
   }
 
   /** The current number; Infinity at the end. Valid only if {@linkcode MergedFrames.needsBlocks} is false. */
@@ -109,6 +110,8 @@ export class MergedFrames implements Disposable {
       };
       return { frame, next };
     } catch (error) {
+      // Of a store that does not answer nothing is known.
+      if (error instanceof SourceUnavailableError) throw error;
       this.damage.push(`${where}: ${errorText(error)}`);
       return undefined;
     }

@@ -1,6 +1,13 @@
 import { basename } from "node:path";
-import { type BlockFile, openBlockFile, readJournalDirectory, storedBytes } from "@vessel/gateway/journal";
 import { errorText } from "@vessel/gateway/base";
+import type { StoredJournal } from "@vessel/gateway/cloud";
+import {
+  type BlockFile,
+  openBlockFile,
+  type OpenSource,
+  readJournalDirectory,
+  storedBytes,
+} from "@vessel/gateway/journal";
 
 /** A block of frames with consecutive numbers; blocks of files are read later. */
 export interface Part {
@@ -14,12 +21,14 @@ export interface Part {
   unsealed: Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** The blocks of a directory. */
+/** The blocks of a directory, or of a boat in an object store. */
 export interface Parts {
   /** Sorted by their first numbers. */
   parts: Part[];
   /** Messages about what could not be read. */
   damage: string[];
+  /** Opens what `path` of a part names; undefined: a file of the local disk. */
+  open?: OpenSource;
 }
 
 /**
@@ -42,6 +51,12 @@ export async function findParts(directory: string): Promise<Parts> {
   for (const wal of wals) addBlocks(wal, found);
   found.parts.sort((a, b) => a.seq - b.seq);
   return found;
+}
+
+/** Finds all blocks of a boat in an object store. @throws {SourceUnavailableError} the store does not answer */
+export async function findStoredParts(journal: StoredJournal): Promise<Parts> {
+  const parts = (await journal.locations()).map((part) => ({ ...part, unsealed: undefined }));
+  return { parts: parts.sort((a, b) => a.seq - b.seq), damage: [...journal.damage], open: journal.open };
 }
 
 function addBlocks({ path, index }: BlockFile, { parts, damage }: Parts): void {

@@ -23,16 +23,17 @@ import { type Output, printLine } from "../../program/terminal.ts";
 import { LiveView } from "./live.ts";
 import { dumpChecks, dumpOptions, type DumpSettings, retryOf } from "./options.ts";
 import { dumpSession } from "./session.ts";
+import { isStoreUrl } from "../../settings/store_endpoint.ts";
 import { DumpView } from "./view.ts";
 
 /** Name, operands and settings of `vbg dump`. */
 export const program: Program<DumpSettings> = {
   name: "vbg dump",
-  summary: "shows frames of a boat as they come, or those of journals, directories of them and recordings of other " +
-    "programs; - is standard input",
+  summary: "shows frames of a boat as they come, or those of journals, directories of them, object stores of a cloud " +
+    "(s3://BUCKET/PREFIX) and recordings of other programs; - is standard input",
   options: dumpOptions,
   checks: dumpChecks,
-  positionals: "[FILE|DIR ...]",
+  positionals: "[FILE|DIR|URL ...]",
 };
 
 /** Runs `vbg dump`. Returns the exit code. */
@@ -91,13 +92,16 @@ function findProblem(settings: DumpSettings, words: readonly string[]): string |
   const { server, boat, cloud, bufferTimeoutMs, reconnectDelayMs, journal, file, inspect, speed, startUs } = settings;
   if (file !== undefined && words.length > 0) return "Cannot use -file with files: name them all as words";
   if (pathsOf(settings, words).length === 0) {
-    const recorded = { "-inspect": inspect || undefined, "-speed": speed || undefined, "-start": startUs };
+    const recorded = {
+      ...{ "-inspect": inspect || undefined, "-speed": speed || undefined, "-start": startUs },
+      "-store-endpoint": settings.storeEndpoint || undefined,
+    };
     const [flag] = Object.entries(recorded).find(([, value]) => value !== undefined) ?? [];
     return flag === undefined ? undefined : `Cannot use ${flag} without a recording: expected FILE or DIR`;
   }
   const live = {
     "-server": server,
-    "-boat": boat,
+    "-boat": pathsOf(settings, words).every(isStoreUrl) ? undefined : boat,
     "-cloud": cloud || undefined,
     "-buffer-timeout": bufferTimeoutMs,
     "-reconnect-delay": reconnectDelayMs,
@@ -113,12 +117,13 @@ async function showRecordings(
 ): Promise<void> {
   const config = await loadClientConfig({ path: settings.config, environment: context.environment });
   const exclusions = { exclude_pgn: [...config.exclude.pgns], exclude_name: [...config.exclude.names] };
-  const { quiet, speed, startUs } = settings;
+  const { quiet, speed, startUs, boat, storeEndpoint } = settings;
   const progressOutput = errors.isTerminal && !output.isTerminal && !quiet ? errors : undefined;
   const filter = filterOf(settings, exclusions);
   const { dumpOffline } = await import("./offline.ts");
   const pace = { speed, startUs, isQuiet: quiet };
-  await dumpOffline({ paths, filter, view, note, signal, clock: systemClock, progressOutput, ...pace });
+  const store = { boat, endpoint: storeEndpoint };
+  await dumpOffline({ paths, store, filter, view, note, signal, clock: systemClock, progressOutput, ...pace });
 }
 
 async function showLive(settings: DumpSettings, { context, output, view, signal, note }: Parts): Promise<void> {

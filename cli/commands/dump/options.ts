@@ -10,6 +10,7 @@ import {
 } from "../../client/client_options.ts";
 import { programOptions } from "../../settings/common_options.ts";
 import { flagGroup, optional } from "../../settings/option_types.ts";
+import { storeEndpointOption } from "../../settings/store_endpoint.ts";
 import { type Check, refuse, type SettingsOf, warn } from "../../settings/options.ts";
 import { doubtWhere, readWhere, type WhereChoice } from "./where.ts";
 
@@ -89,6 +90,7 @@ const recordedOptions = {
 /** Options of `vbg dump`. */
 export const dumpOptions = {
   ...serverOptions,
+  storeEndpoint: storeEndpointOption,
   reconnect: server.boolean({
     name: "reconnect",
     default: true,

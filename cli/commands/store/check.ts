@@ -3,14 +3,13 @@
  *
  * @module
  */
-import { errorText, systemClock } from "@vessel/gateway/base";
+import { systemClock } from "@vessel/gateway/base";
 import {
   boatsInStore,
   type CheckedBoat,
   type CheckedEpoch,
   checkStoredBoat,
   openStore,
-  parseStoreUrl,
   StoreError,
 } from "@vessel/gateway/cloud";
 import { outputOptions, wantsJson } from "../../client/client_options.ts";
@@ -30,8 +29,9 @@ import type { CommandFile } from "../../program/dispatch.ts";
 import { programOptions } from "../../settings/common_options.ts";
 import { OptionGroup } from "../../settings/option_types.ts";
 import type { SettingsOf } from "../../settings/options.ts";
-import { storeEndpointOption } from "../../settings/store_options.ts";
+import { storeEndpointOption } from "../../settings/store_endpoint.ts";
 import { count, rangeText } from "../inspect/file.ts";
+import { requireStoreUrl } from "./stored_boat.ts";
 
 const boats = new OptionGroup("Boats");
 
@@ -103,15 +103,6 @@ async function check(
   const faults = checked.reduce((sum, boat) => sum + boat.faults.length, 0);
   if (isJson) await output.write(`${JSON.stringify({ ok: faults === 0, errors: faults, boats: checked })}\n`);
   return faults === 0 ? EXIT.ok : EXIT.failure;
-}
-
-/** @throws {SettingsError} */
-function requireStoreUrl(url: string): void {
-  try {
-    parseStoreUrl(url);
-  } catch (error) {
-    throw new SettingsError(errorText(error));
-  }
 }
 
 function describe({ id, objects, bytes, epochs, faults }: CheckedBoat, style: { hasColor: boolean }): string {

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { errorText, type Logger } from "../../base/mod.ts";
-import { epochWordOf, type JournalIndex, type OutsideFile, SourceUnavailableError } from "../../journal/mod.ts";
+import { type JournalIndex, type OutsideFile, SourceUnavailableError } from "../../journal/mod.ts";
 import { StoreError } from "../../object_store/mod.ts";
 import { type Range, Ranges } from "../../replication/mod.ts";
 import type { FileLedger } from "../files/file_ledger.ts";
@@ -110,7 +110,7 @@ export class BoatStore {
     for (const { path, epochWord } of index.files) {
       const name = basename(path);
       if (isFrameKey(path) || isOpen(name) || this.#shipped.has(name)) continue;
-      const epoch = await this.#epochOf(path, { epochWord, epochs });
+      const epoch = await epochOfFile(path, { epochWord, epochs: epochs() });
       const { added, isWhole } = await this.#objects.putFile(path, { epoch: Uint8Array.fromHex(epoch), signal });
       await index.add(added);
       const current = epochs().at(-1);
@@ -135,11 +135,5 @@ export class BoatStore {
       ledger.drop(name);
       this.#shipped.delete(name);
     }
-  }
-
-  /** The epoch of a file, hex, by its first four bytes; one whose name was forgotten is read from the file. */
-  async #epochOf(path: string, { epochWord, epochs }: { epochWord: number; epochs: Spool["epochs"] }): Promise<string> {
-    const known = epochs().find((each) => epochWordOf(Uint8Array.fromHex(each)) === epochWord);
-    return known ?? await epochOfFile(path, epochWord);
   }
 }

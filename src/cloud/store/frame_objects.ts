@@ -107,10 +107,17 @@ async function packedBlock(
 }
 
 /**
- * The epoch of a file that names it by its first four bytes only, hex: as its blocks say. Those of peers' boats name none;
- * for them it is made of the four bytes.
+ * The epoch of a file that names it by its first four bytes only, hex: one of the boat's, else as its blocks say. Those of
+ * peers' boats name none; for them it is made of the four bytes.
+ *
+ * @param options.epochs the boat's, as far as they are known, hex
  */
-export async function epochOfFile(path: string, epochWord: number): Promise<string> {
+export async function epochOfFile(
+  path: string,
+  { epochWord, epochs }: { epochWord: number; epochs: readonly string[] },
+): Promise<string> {
+  const known = epochs.find((each) => epochWordOf(Uint8Array.fromHex(each)) === epochWord);
+  if (known !== undefined) return known;
   using reader = new BlockReader();
   const { blocks } = await openBlockFile(path);
   for (const location of blocks) {

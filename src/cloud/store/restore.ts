@@ -41,10 +41,22 @@ export async function loadBoatState({ id, directory, frameStore, log }: {
   if (!frameStore || state.epochs.current !== undefined) return state;
   const objects = new BoatObjects({ id, ...frameStore });
   await inReadTime((signal) => objects.list(signal));
+  if (objects.epochs.length === 0) return state;
+  await inReadTime((signal) => restoreSessions(frameStore.store, { id, directory, signal }));
+  return storedState(state, objects);
+}
+
+/**
+ * The state of a boat, as far as objects say it: the boat declares the rest in its next handshake.
+ *
+ * @param state what else is known
+ */
+export function storedState(
+  state: InstanceState,
+  objects: Pick<BoatObjects, "epochs" | "storedOf">,
+): InstanceState {
   const [current, ...previous] = objects.epochs.toReversed();
   if (current === undefined) return state;
-  await inReadTime((signal) => restoreSessions(frameStore.store, { id, directory, signal }));
-  // The boat declares the rest in its next handshake.
   const numbersOf = (epoch: string) => {
     const stored = objects.storedOf(epoch);
     return { headSeq: stored.last ?? 0, received: { durable: [...stored], void: [], lost: [] } };

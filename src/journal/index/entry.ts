@@ -1,4 +1,5 @@
 import { BlockError } from "../errors.ts";
+import { JOURNAL_EXTENSION } from "../file/name.ts";
 import { type KnownFile, newEntry } from "../file/order.ts";
 import { type OpenSource, SourceUnavailableError } from "../file/source.ts";
 import type { BlockTables } from "./block_tables.ts";
@@ -44,4 +45,14 @@ export async function readEntry(
     else faults.noteSkipped(path, error);
   }
   return undefined;
+}
+
+/** Names of the journal files of a directory; none without a directory. */
+export async function namesIn(directory: string | undefined): Promise<Set<string>> {
+  const names = new Set<string>();
+  if (directory === undefined) return names;
+  for await (const { name, isFile } of Deno.readDir(directory)) {
+    if (isFile && name.endsWith(JOURNAL_EXTENSION)) names.add(name);
+  }
+  return names;
 }

@@ -6,10 +6,9 @@ import { BlockReader, readUnwritten } from "../block/reader.ts";
 import { type BlockLocation, type BlockRange, isWanted } from "./block_table.ts";
 import { BlockTables } from "./block_tables.ts";
 import type { BlockError } from "../errors.ts";
-import { readEntry } from "./entry.ts";
+import { namesIn, readEntry } from "./entry.ts";
 import { SeenBlocks } from "./file_index.ts";
 import { epochWordOf, FILE_HEADER_BYTES } from "../file/layout.ts";
-import { JOURNAL_EXTENSION } from "../file/name.ts";
 import { openLocal, type OpenSource, SourceUnavailableError } from "../file/source.ts";
 import {
   byFirstBlock,
@@ -50,7 +49,7 @@ const LOCATIONS_PER_TURN = 2048;
  * Blocks that the writer writes are added without reading the file.
  */
 export class JournalIndex {
-  readonly #directory: string;
+  readonly #directory: string | undefined;
   readonly #open: OpenSource;
   readonly #unwritten: () => Uint8Array<ArrayBuffer>[];
   readonly #relist: JournalIndexOptions["relist"];
@@ -64,7 +63,7 @@ export class JournalIndex {
   #order: { runs: FileEntry[][]; byTime: FileEntry[] } | undefined;
 
   private constructor(
-    directory: string,
+    directory: string | undefined,
     { log, open = openLocal, relist, unwritten = () => [], isUnmounted = () => Promise.resolve(false) }:
       JournalIndexOptions,
   ) {
@@ -77,8 +76,12 @@ export class JournalIndex {
     this.#unwritten = unwritten;
   }
 
-  /** Opens the files of a directory. Skips files that are not journals or have no complete block, with a warning. */
-  static async open(directory: string, options: JournalIndexOptions): Promise<JournalIndex> {
+  /**
+   * Opens the files of a directory. Skips files that are not journals or have no complete block, with a warning.
+   *
+   * @param directory undefined: all files are outside
+   */
+  static async open(directory: string | undefined, options: JournalIndexOptions): Promise<JournalIndex> {
     const index = new JournalIndex(directory, options);
     await index.rescan();
     return index;
@@ -86,10 +89,7 @@ export class JournalIndex {
 
   /** Lists the directory again: drops deleted files, and adds new ones. */
   async rescan(): Promise<void> {
-    const names = new Set<string>();
-    for await (const { name, isFile } of Deno.readDir(this.#directory)) {
-      if (isFile && name.endsWith(JOURNAL_EXTENSION)) names.add(name);
-    }
+    const names = await namesIn(this.#directory);
     for (const { name, path, lastSeq } of [...this.#files.values()]) {
       if (lastSeq === undefined && !names.has(name)) this.noteRemoved(path);
     }

@@ -1,18 +1,14 @@
 // The data directory of a node with an object store: frames on their way to the store, and nothing else.
 import assert from "node:assert/strict";
-import { silentLogger } from "../../../src/base/mod.ts";
 import { type FrameStore, ObjectCache } from "../../../src/cloud/mod.ts";
-import { BoatObjects } from "../../../src/cloud/store/boat_objects.ts";
-import { JournalIndex } from "../../../src/journal/mod.ts";
-import { type ObjectStore, openStore } from "../../../src/object_store/mod.ts";
+import { openStore } from "../../../src/object_store/mod.ts";
 import { eventually } from "../../support/eventually.ts";
 import { inFolder } from "../../support/folder.ts";
-import type { FrameSeen } from "../../support/journal_files.ts";
 import { needs } from "../../support/needs.ts";
 import { range } from "../../support/session.ts";
 import { WrappedStore } from "../../support/wrapped_store.ts";
 import { EPOCH, wireBlock } from "../block_check_fixture.ts";
-import { batch, BOAT, CloudFixture, framesOfIndex, statusWith, wanted } from "../cloud_fixture.ts";
+import { batch, BOAT, CloudFixture, framesOfStore, statusWith, wanted } from "../cloud_fixture.ts";
 
 const CLOUD = needs({ permissions: ["net", "read", "write", "env", "sys"] });
 const FORMER = EPOCH;
@@ -26,16 +22,6 @@ async function withStore(
     const store = new WrappedStore(disk);
     await work({ folder, store, frameStore: { store, cache: new ObjectCache({ store }) } });
   });
-}
-
-/** All frames that the store has of the boat. */
-async function framesOf(store: ObjectStore, folder: string): Promise<FrameSeen[]> {
-  const objects = new BoatObjects({ id: BOAT, store });
-  await objects.list();
-  const directory = await Deno.makeTempDir({ dir: folder });
-  const index = await JournalIndex.open(directory, { log: silentLogger, open: (path) => objects.open(path) });
-  await index.add(objects.files);
-  return await framesOfIndex(index);
 }
 
 async function journalFiles(directory: string): Promise<string[]> {
@@ -67,7 +53,7 @@ Deno.test(
         files.findUnheld();
       });
       assert.deepEqual([cloud.boat.record.counters.vanishedFrames, cloud.boat.record.holes], [0, []]);
-      assert.deepEqual(await framesOf(store, folder), range(1, 900).map(wanted));
+      assert.deepEqual(await framesOfStore(store, { folder }), range(1, 900).map(wanted));
       live.end();
     }),
 );
@@ -88,11 +74,11 @@ Deno.test(
         live.end();
         backfill.end();
       }
-      assert.deepEqual(await framesOf(store, folder), []);
+      assert.deepEqual(await framesOfStore(store, { folder }), []);
       await using cloud = await CloudFixture.start(`${folder}/data`, { frameStore });
       assert.ok(cloud.boat.hasUnstored && !cloud.boat.isOpen);
       await cloud.boat.ship();
-      assert.deepEqual(await framesOf(store, folder), [...range(51, 150), ...range(200, 500)].map(wanted));
+      assert.deepEqual(await framesOfStore(store, { folder }), [...range(51, 150), ...range(200, 500)].map(wanted));
     }),
 );
 
@@ -132,7 +118,7 @@ Deno.test(
       const again = await cloud.greeted({ headSeq: 700 });
       assert.deepEqual(again.response.holes, [[1, 100], [501, 600]].map(([start, end]) => ({ start, end })));
       assert.equal(cloud.boat.record.counters.vanishedFrames, 0);
-      assert.deepEqual(await framesOf(store, folder), [...range(100, 500), ...range(600, 700)].map(wanted));
+      assert.deepEqual(await framesOfStore(store, { folder }), [...range(100, 500), ...range(600, 700)].map(wanted));
     }),
 );
 
@@ -190,7 +176,7 @@ Deno.test(
       await using cloud = await CloudFixture.start(`${folder}/data`, { frameStore });
       for (let i = 0; i < 3; i++) await cloud.boat.ship();
       assert.deepEqual(await journalFiles(`${folder}/data`), [name]);
-      const found = await framesOf(store, folder);
+      const found = await framesOfStore(store, { folder });
       assert.ok(found.length > 0 && found.length < 2000);
       assert.deepEqual(found, found.map(({ seq }) => wanted(seq)));
       assert.ok(cloud.boat.record.storedThrough()! < 2000);
