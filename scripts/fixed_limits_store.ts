@@ -4,6 +4,7 @@ import { SETTLE_MS } from "../src/cloud/store/compaction/plan.ts";
 import { OBJECT_BYTES } from "../src/cloud/store/frame_objects.ts";
 import { BOATS_AT_ONCE, RETRY_MS, UNKEPT_INTERVAL_MS } from "../src/cloud/store/frame_shipper.ts";
 import { DEFAULT_CACHE_BYTES } from "../src/cloud/store/object_cache.ts";
+import { MIN_SIDECAR_OBJECT_BYTES } from "../src/cloud/store/sidecar_cache.ts";
 import { READ_TIMEOUT_MS } from "../src/cloud/store/read_time.ts";
 import { LAST_STORING_MS } from "../src/cloud_server/storing.ts";
 import { bytes, count, type FixedLimit, ms } from "./fixed_limit.ts";
@@ -15,6 +16,11 @@ export const STORE: readonly FixedLimit[] = [
     limit: bytes(OBJECT_BYTES),
     beyond:
       "The frames go on in another object. At 200 frames a second a boat has about four objects a day, one that records less has one.",
+  },
+  {
+    what: "Size from which an object gets a sidecar for series",
+    limit: bytes(MIN_SIDECAR_OBJECT_BYTES),
+    beyond: "The frames of smaller ones are read: they are soon joined.",
   },
   {
     what: "Time between two storings of a boat that has no journal",

@@ -39,6 +39,16 @@ export const storeOptions = {
     maxMs: 3_600_000,
     help: "Time from one storing of a boat's new frames to the next. Longer: fewer requests that cost money.",
   }),
+  storeCacheBytes: store.size({
+    name: "store-cache-size",
+    beyond: "The sidecars that were not used for longest are deleted, and made again when a request needs them.",
+    default: 2 ** 30,
+    minBytes: 2 ** 20,
+    maxBytes: 2 ** 50,
+    help:
+      "Most bytes of sidecars on the local disk: with them charts of long times need no frames from the store. They are made " +
+      "when a request needs them, and take about 2 % of the frames.",
+  }),
   spoolDir: store.text({
     name: "spool-dir",
     placeholder: "DIR",

@@ -30,6 +30,7 @@ export * from "./store/frame_store.ts";
 export * from "./store/migrate.ts";
 export * from "./store/object_cache.ts";
 export * from "./store/read_time.ts";
+export * from "./store/sidecar_cache.ts";
 export * from "./store/stored_journal.ts";
 export * from "./state/diagnostic_events.ts";
 export { type FormerState, type FormerSummary, MAX_KEPT_FORMER } from "./state/former_epochs.ts";

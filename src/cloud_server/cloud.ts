@@ -126,7 +126,8 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const service = new CloudService({ instances, settings: instanceSettings, clock, log });
   const memory = new StreamMemory(options.streamMemoryBytes);
   const { seriesPgns } = settings;
-  const readers = new ReplicaReaders({ clock, stall, log, memory, seriesPgns, limits: () => settings });
+  const sidecars = storing?.frameStore.sidecars;
+  const readers = new ReplicaReaders({ clock, stall, log, memory, seriesPgns, sidecars, limits: () => settings });
   const access = new Access(limits, { log, isOverTls: ports.kind === "single" });
   const connections = await openConnections(options, { most: CLOUD_DEFAULTS.mostConnections, clock });
   const shared = { connections, access, stall, clock, log };
@@ -189,7 +190,7 @@ async function openBoats(
   // The instances and the retention of their files need each other.
   let fleetRetention: FleetRetention | undefined = undefined;
   const onFileEnded = (id: string) => fleetRetention?.wake(id);
-  const storing = store && await Storing.open(store, { ...parts, signal });
+  const storing = store && await Storing.open(store, { ...parts, directory: `${spoolDirectory}/.sidecars`, signal });
   const instances = await Instances.open({
     dataDirectory: spoolDirectory,
     ...{ settings: () => settings, openReplica, frameStore: storing?.frameStore, onFileEnded, ...parts },

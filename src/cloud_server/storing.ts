@@ -1,11 +1,13 @@
 import type { Clock, Logger } from "../base/mod.ts";
 import {
   Compactor,
+  DEFAULT_SIDECAR_BYTES,
   FrameShipper,
   type FrameStore,
   inReadTime,
   type Instances,
   ObjectCache,
+  SidecarCache,
   type StoreRetention,
 } from "../cloud/mod.ts";
 import type { ComponentHealth } from "../http/mod.ts";
@@ -19,6 +21,8 @@ export interface CloudStoreOptions {
   endpoint?: string;
   /** Time from one storing of a boat's new frames to the next, milliseconds; default 30 s. */
   intervalMs?: number;
+  /** Most bytes of sidecars of objects on the local disk; default 1 GiB. */
+  maxSidecarBytes?: number;
 }
 
 /** Default of {@linkcode CloudStoreOptions.intervalMs}. */
@@ -42,25 +46,39 @@ export class Storing {
 
   private constructor(
     store: ObjectStore,
-    { isChecked, ...options }: { intervalMs: number; isChecked: boolean; clock: Clock; log: Logger },
+    { isChecked, sidecars, ...options }: {
+      intervalMs: number;
+      isChecked: boolean;
+      sidecars: SidecarCache;
+      clock: Clock;
+      log: Logger;
+    },
   ) {
     this.#store = store;
     this.#options = options;
     this.#uncheckedMs = isChecked ? undefined : Math.floor(options.clock.wallUs() / 1000);
-    this.frameStore = { store, cache: new ObjectCache({ store }) };
+    this.frameStore = { store, cache: new ObjectCache({ store }), sidecars };
   }
 
   /**
    * Opens the store, and checks that it keeps its promises. One that does not answer is checked later: until then frames
    * stay in the data directory.
    *
+   * @param options.directory for sidecars of objects
    * @throws {TypeError} the URL cannot be read
    * @throws {StoreError} the store refuses the credentials, does not exist, or lacks something
    */
   static async open(
-    { url, endpoint, intervalMs = DEFAULT_STORE_INTERVAL_MS }: CloudStoreOptions,
-    { signal, ...parts }: { clock: Clock; log: Logger; signal?: AbortSignal | undefined },
+    { url, endpoint, intervalMs = DEFAULT_STORE_INTERVAL_MS, maxSidecarBytes = DEFAULT_SIDECAR_BYTES }:
+      CloudStoreOptions,
+    { signal, directory, ...parts }: {
+      directory: string;
+      clock: Clock;
+      log: Logger;
+      signal?: AbortSignal | undefined;
+    },
   ): Promise<Storing> {
+    const sidecars = await SidecarCache.open({ directory, maxBytes: maxSidecarBytes });
     const store = await openStore({ url, endpoint });
     let isChecked = false;
     try {
@@ -73,7 +91,7 @@ export class Storing {
       }
       parts.log.error("object store does not answer; frames stay in the data directory", { error: error.message });
     }
-    return new Storing(store, { intervalMs, isChecked, ...parts });
+    return new Storing(store, { intervalMs, isChecked, sidecars, ...parts });
   }
 
   /** Begins to store the frames of these boats, and to compact their objects. */

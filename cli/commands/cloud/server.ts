@@ -106,10 +106,11 @@ export function fixedOptions(settings: CloudSettings): FixedOptions {
   };
 }
 
-function storeOf({ store: url, storeEndpoint, storeIntervalMs: intervalMs }: CloudSettings): CloudOptions["store"] {
+function storeOf(settings: CloudSettings): CloudOptions["store"] {
+  const { store: url, storeEndpoint, storeIntervalMs: intervalMs, storeCacheBytes: maxSidecarBytes } = settings;
   return url === ""
     ? undefined
-    : definedOnly<CloudStoreOptions>({ url, intervalMs, endpoint: storeEndpoint || undefined });
+    : definedOnly<CloudStoreOptions>({ url, intervalMs, maxSidecarBytes, endpoint: storeEndpoint || undefined });
 }
 
 function portsOf(settings: CloudSettings): CloudPorts {

@@ -1,5 +1,5 @@
 import { type Clock, errorText, type Logger, type StallDetector } from "../../base/mod.ts";
-import type { Instance, Replica } from "../../cloud/mod.ts";
+import type { Instance, Replica, SidecarCache } from "../../cloud/mod.ts";
 import { HistoryTurns } from "../history/turns.ts";
 import type { ReadApi } from "../read_routes.ts";
 import { overloaded } from "../reply.ts";
@@ -33,6 +33,8 @@ export interface ReaderOptions {
   };
   /** PGNs whose series are kept in sidecars of a boat's journal once a client has asked for series; default none. */
   seriesPgns?: readonly number[];
+  /** Sidecars of objects; default none. */
+  sidecars?: SidecarCache | undefined;
   /** Memory budget of the streams of all instances; default a new one. */
   memory?: StreamMemory;
 }
@@ -119,12 +121,12 @@ export class ReplicaReaders {
 
   /** The sidecars of a boat's journal, built from the first request on: most boats are never asked for series. */
   #rollupOf({ index, broker: { buses, decoder } }: Replica, id: string): SeriesRollup | undefined {
-    const { seriesPgns: pgns = [], log } = this.#options;
+    const { seriesPgns: pgns = [], sidecars: outside, log } = this.#options;
     if (pgns.length === 0) return undefined;
     const known = this.#rollups.get(id);
     if (known && known.ended === undefined) return known.rollup;
     const [after, turns] = [known?.ended, this.#rollupTurns];
-    const rollup = new SeriesRollup({ index, pgns, buses, decoder, log, after, turns });
+    const rollup = new SeriesRollup({ index, outside, pgns, buses, decoder, log, after, turns });
     this.#rollups.set(id, { rollup, ended: undefined });
     return rollup;
   }

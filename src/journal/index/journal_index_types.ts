@@ -7,6 +7,8 @@ import type { FileHead } from "./file_index.ts";
 /** A file of a journal. */
 export interface JournalFileInfo {
   path: string;
+  /** Its size; of one that is being written, as of its last block. */
+  bytes: number;
   /** Time and number of its first block; there is no number in version 1. */
   firstTimeUs: number;
   firstSeq: number | undefined;

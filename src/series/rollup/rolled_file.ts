@@ -36,9 +36,21 @@ export const MAX_CHUNK_SERIES = 20_000;
 /** Maximum number of buckets in a chunk of several blocks. Until it is written, each needs some 200 bytes of memory. */
 export const MAX_CHUNK_BUCKETS = 50_000;
 
+/** Sidecars of files outside the directory of a journal. */
+export interface OutsideSidecars {
+  /** Smaller files have none, bytes: their frames are read. */
+  readonly minFileBytes: number;
+  /** Path of the sidecar of a file. */
+  pathOf(path: string): string;
+  /** The sidecar of a file has this size now, bytes: others may be deleted for it. */
+  written(path: string, bytes: number): Promise<void>;
+}
+
 /** What the sidecars of a journal have in common. */
 export interface RolledFileContext {
   index: JournalIndex;
+  /** Undefined: only files in the directory of the journal have sidecars, beside them. */
+  outside: OutsideSidecars | undefined;
   fields: readonly SeriesField[];
   /** Identifies the settings and definitions that sidecars are built with. */
   signature: number;
@@ -74,6 +86,7 @@ export class RolledFile {
   readonly path: string;
   readonly epochWord: number;
   readonly #context: RolledFileContext;
+  readonly #info: JournalFileInfo;
   #chunks: Chunk[] = [];
   /** End of the readable chunks; 0: the sidecar has no valid header. */
   #end = 0;
@@ -84,9 +97,10 @@ export class RolledFile {
   #isVerified = false;
   #isComplete = false;
 
-  private constructor({ path, epochWord }: JournalFileInfo, context: RolledFileContext) {
-    this.path = path;
-    this.epochWord = epochWord;
+  private constructor(info: JournalFileInfo, context: RolledFileContext) {
+    this.path = info.path;
+    this.epochWord = info.epochWord;
+    this.#info = info;
     this.#context = context;
   }
 
@@ -98,10 +112,10 @@ export class RolledFile {
   static async load(info: JournalFileInfo, context: RolledFileContext): Promise<RolledFile> {
     const file = new RolledFile(info, context);
     try {
-      const { chunks, end } = await loadChunks(sidecarOf(info.path), context.signature);
+      const { chunks, end } = await loadChunks(file.#sidecar, context.signature);
       file.#chunks = chunks;
       file.#end = end;
-      const { size } = await Deno.stat(info.path);
+      const size = await file.#size();
       const [first] = file.#blocks();
       const isSame = chunks.at(-1)?.fileBytes === size && first?.seq === info.firstSeq;
       file.#isVerified = file.#isComplete = isSame;
@@ -113,6 +127,22 @@ export class RolledFile {
     return file;
   }
 
+  /** True if the journal file is not in the directory of the journal. */
+  get isOutside(): boolean {
+    return this.#info.isOutside;
+  }
+
+  get #sidecar(): string {
+    return this.#info.isOutside && this.#context.outside
+      ? this.#context.outside.pathOf(this.path)
+      : sidecarOf(this.path);
+  }
+
+  /** Size of the journal file, bytes: one that is written has grown since it was listed. */
+  async #size(): Promise<number> {
+    return this.#info.isOutside ? this.#info.bytes : (await Deno.stat(this.path)).size;
+  }
+
   /** True if every block of the journal file is in a chunk on disk, and no more blocks are expected. */
   get isComplete(): boolean {
     return this.#isComplete;
@@ -121,7 +151,7 @@ export class RolledFile {
   /** The wanted series at present. None before the blocks were compared with those of the journal file. */
   parts({ fields, sources }: WantedSeries): RolledPart[] {
     if (!this.#isVerified) return [];
-    const path = sidecarOf(this.path);
+    const path = this.#sidecar;
     const parts = this.#chunks.map((chunk): RolledPart => ({
       blocks: chunk.blocks,
       read: () => readSections(path, { chunk, fields, sources, bucketUs: ROLLUP_BUCKET_US }),
@@ -227,7 +257,7 @@ export class RolledFile {
   /** Writes the last chunk. A file with blocks that were left out remains incomplete. */
   async #complete(locations: readonly BlockLocation[]): Promise<void> {
     if ([...this.#blocks()].length < locations.length) return await this.write();
-    const { size: fileBytes } = await Deno.stat(this.path);
+    const fileBytes = await this.#size();
     const pending = this.#pending;
     if (pending || this.#chunks.at(-1)?.fileBytes !== fileBytes) {
       await this.#append(pending ?? { fold: undefined, blocks: [] }, { fileBytes, slices: this.#context.slices });
@@ -259,10 +289,11 @@ export class RolledFile {
     whole.set(bytes, header.length);
     if (await index.isUnmounted()) throw new Error("the journal directory is not mounted");
     if (index.infoOf(this.path) === undefined) return this.forget();
-    await writeAt(sidecarOf(this.path), { at: this.#end, bytes: whole, mode: JOURNAL_FILE_MODE });
+    await writeAt(this.#sidecar, { at: this.#end, bytes: whole, mode: JOURNAL_FILE_MODE });
     this.#end = at + bytes.length;
     this.#chunks.push(chunk);
     this.#pending = undefined;
+    if (this.#info.isOutside) await this.#context.outside?.written(this.path, this.#end);
   }
 }
 

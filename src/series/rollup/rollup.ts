@@ -5,7 +5,13 @@ import { type JournalFileInfo, type JournalIndex, parseFileName, type WrittenBlo
 import { type SeriesField, seriesFieldsOf } from "../fields.ts";
 import type { TimeRange } from "../scan.ts";
 import { Slices } from "../slices.ts";
-import { RolledFile, type RolledFileContext, type RolledPart, type WantedSeries } from "./rolled_file.ts";
+import {
+  type OutsideSidecars,
+  RolledFile,
+  type RolledFileContext,
+  type RolledPart,
+  type WantedSeries,
+} from "./rolled_file.ts";
 import { RollupError } from "./rollup_file.ts";
 import { signatureOf } from "./signature.ts";
 import { RollupTurns } from "./turns.ts";
@@ -25,6 +31,8 @@ export interface SeriesRollupOptions {
   after?: Promise<void> | undefined;
   /** Pause after each slice of work, milliseconds; default 8. */
   restMs?: number;
+  /** Sidecars of files outside the directory of the journal, made when a request needs them; default: there are none. */
+  outside?: OutsideSidecars | undefined;
   /** Shared by all journals of a server; default: this is the only one. */
   turns?: RollupTurns | undefined;
 }
@@ -96,9 +104,8 @@ export class SeriesRollup {
       return performance.now() + SLICE_MS;
     };
     const slices = new Slices({ turns: { slice: rest }, signal: this.#stop.signal });
-    this.#context = { index, fields, signature: signatureOf(fields), buses, decoder, slices };
+    this.#context = { index, outside: options.outside, fields, signature: signatureOf(fields), buses, decoder, slices };
     this.#turns = options.turns ?? new RollupTurns();
-    // A file outside the directory has no place for a sidecar: its frames are read.
     this.#backlog = index.files.flatMap(({ path, isOutside }) => isOutside ? [] : [path]);
     this.#unlisten = index.onWritten((block) => this.#noteWritten(block));
     this.#working = (options.after ?? Promise.resolve()).then(() => this.#run());
@@ -147,14 +154,14 @@ export class SeriesRollup {
     { signal, ...wanted }: WantedSeries & { signal: AbortSignal },
   ): Promise<RolledBlocks[]> {
     await this.#options.after;
-    const infos = this.#options.index.filesIn(range)
-      .filter(({ epochWord, isOutside }) => epochWord !== 0 && !isOutside);
+    const infos = this.#options.index.filesIn(range).filter((info) => this.#hasSidecar(info));
     const files: RolledFile[] = [];
     for (let at = 0; at < infos.length; at += LOADS_AT_ONCE) {
       signal.throwIfAborted();
       const loaded = await Promise.all(infos.slice(at, at + LOADS_AT_ONCE).map((info) => this.#tryLoad(info)));
       files.push(...loaded.filter((file) => file !== undefined));
     }
+    this.#build(files.filter(({ isComplete, isOutside }) => isOutside && !isComplete));
     return files.filter(({ path }) => !this.#discarded.has(path) && this.#options.index.has(basename(path)))
       .map((file) => ({
         path: file.path,
@@ -162,6 +169,18 @@ export class SeriesRollup {
         isComplete: file.isComplete,
         parts: file.parts(wanted),
       }));
+  }
+
+  #hasSidecar({ epochWord, isOutside, bytes }: JournalFileInfo): boolean {
+    return epochWord !== 0 && (!isOutside || bytes >= (this.#options.outside?.minFileBytes ?? Infinity));
+  }
+
+  /** Builds the sidecars of files, which are in the order of time, after those that are due. */
+  #build(files: readonly RolledFile[]): void {
+    if (files.length === 0) return;
+    const known = new Set(this.#backlog);
+    for (const { path } of files) if (!known.has(path) && !this.#failed.has(path)) this.#backlog.push(path);
+    this.#wake();
   }
 
   /** Resolves when all known blocks are in the sidecars; for tests. @internal */
@@ -305,7 +324,8 @@ export class SeriesRollup {
 
   async #isDeleted(path: string): Promise<boolean> {
     const { index } = this.#options;
-    if (index.infoOf(path) === undefined) return true;
+    const info = index.infoOf(path);
+    if (info === undefined || info.isOutside) return info === undefined;
     return !await pathExists(path).catch(() => true) && !await index.isUnmounted();
   }
 

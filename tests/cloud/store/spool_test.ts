@@ -1,6 +1,7 @@
 // The data directory of a node with an object store: frames on their way to the store, and nothing else.
 import assert from "node:assert/strict";
 import { type FrameStore, ObjectCache } from "../../../src/cloud/mod.ts";
+import { sidecarOf } from "../../../src/journal/mod.ts";
 import { openStore } from "../../../src/object_store/mod.ts";
 import { eventually } from "../../support/eventually.ts";
 import { inFolder } from "../../support/folder.ts";
@@ -44,9 +45,12 @@ Deno.test(
         await cloud.boat.ship();
       }
       const [only, ...others] = await journalFiles(`${folder}/data`);
+      const sidecar = sidecarOf(`${folder}/data/${BOAT}/${only}`);
+      await Deno.writeTextFile(sidecar, "");
       assert.ok(only !== undefined && others.length === 0, "the newest file stays for those who are reading it");
       await cloud.boat.ship();
       assert.deepEqual(await journalFiles(`${folder}/data`), []);
+      await assert.rejects(Deno.stat(sidecar), Deno.errors.NotFound);
       assert.equal(cloud.boat.record.storedThrough(), 900);
       await cloud.boat.withFiles(async (files) => {
         await files.findMissing();
