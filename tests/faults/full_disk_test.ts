@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import { fillDisk, mayMount, onSmallDisk } from "../support/mounts.ts";
-import { needs } from "../support/needs.ts";
+import { needs, SLOW } from "../support/needs.ts";
 import { ReplicationLab } from "../support/replication_lab.ts";
 
 const MOUNTS = needs({
   permissions: ["run", "read", "write", "net", "env", "sys"],
   others: { "the right to mount": mayMount() },
+  extras: SLOW,
 });
 
 for (const isKilled of [false, true]) {

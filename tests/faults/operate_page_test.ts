@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { eventually } from "../support/eventually.ts";
-import { environment, needs } from "../support/needs.ts";
+import { environment, needs, SLOW } from "../support/needs.ts";
 import { OperatePage } from "../support/operate_page.ts";
 import { ReplicationLab } from "../support/replication_lab.ts";
 import { taskArgs } from "../support/task.ts";
@@ -10,6 +10,7 @@ import { taskArgs } from "../support/task.ts";
 const PROCESSES = needs({
   permissions: ["run", "read", "write", "net", "env", "sys"],
   programs: ["find", "sh", "tar"],
+  extras: SLOW,
 });
 const MESSAGES = environment("VBG_TEST_FULL") === "1" ? 20_000 : 500;
 const NOTHING_WRONG = "missing 0, extra 0, different 0";

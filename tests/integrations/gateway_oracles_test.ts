@@ -11,7 +11,7 @@ import { eventually } from "../support/eventually.ts";
 import { connected, RawClient, Traffic } from "../support/gateway_clients.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { HeldPort } from "../support/held_port.ts";
-import { environment, IS_FULL, needs } from "../support/needs.ts";
+import { environment, IS_FULL, needs, SLOW } from "../support/needs.ts";
 
 const FRAMES = IS_FULL ? 1_000_000 : 20_000;
 const BATCH = 2000;
@@ -50,6 +50,7 @@ async function compare(boat: TestBoat, { format, take }: { format: GatewayFormat
 const withPython = needs({
   permissions: ["run", "read", "env"],
   others: { "nmea2000 (VBG_TEST_PYTHON)": PYTHON !== undefined },
+  extras: SLOW,
 });
 
 for (const format of GATEWAY_FORMATS) {
@@ -93,6 +94,7 @@ interface ParsedLine {
 const withCanboat = needs({
   permissions: ["env", "read", "sys"],
   others: { [`npm package "${MAPPER}"`]: packageFolder(MAPPER) !== undefined },
+  extras: SLOW,
 });
 
 for (const format of ["ydraw", "n2kascii", "candump"] as const) {

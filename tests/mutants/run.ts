@@ -34,7 +34,8 @@ async function copyFolder(from: string, to: string): Promise<void> {
 async function runTests(cwd: string, { paths, timeoutMs }: { paths: Iterable<string>; timeoutMs: number }) {
   const args = ["test", "-A", "--no-check", "--fail-fast", "--reporter=tap", ...paths];
   const signal = AbortSignal.timeout(timeoutMs);
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args, cwd, signal }).output();
+  const env = { VBG_TEST_SLOW: "1" };
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args, cwd, signal, env }).output();
   const output = new TextDecoder().decode(stdout);
   const test = /^not ok \d+ - (.*)$/m.exec(output)?.[1];
   const outcome: Outcome = success

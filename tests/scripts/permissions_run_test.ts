@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { connect } from "node:tls";
 import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
-import { needs } from "../support/needs.ts";
+import { needs, SLOW } from "../support/needs.ts";
 import { Pebble } from "../support/pebble.ts";
 import { TestProgram } from "../support/program.ts";
 import { Manager } from "../support/systemd.ts";
@@ -13,10 +13,12 @@ import { taskArgs } from "../support/task.ts";
 const NEEDS = needs({
   permissions: ["env", "net", "write", "run", "read"],
   programs: ["sh", "python3", "systemd-notify", "ip"],
+  extras: SLOW,
 });
 const ACME = needs({
   permissions: ["env", "net", "write", "sys"],
   programs: ["pebble", "pebble-challtestsrv", "openssl"],
+  extras: SLOW,
 });
 const DOMAIN = "cloud.example";
 const LOG = "(1700000000.000000) can0 09F11203#00E8030000000000\n";
