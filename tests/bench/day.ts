@@ -1,6 +1,8 @@
+import { silentLogger, systemClock } from "../../src/base/mod.ts";
 import type { Message } from "../../src/frame/mod.ts";
+import { JournalWriter } from "../../src/journal/writer/journal_writer.ts";
 import { message } from "../support/messages.ts";
-import type { Random } from "../support/random.ts";
+import { Random } from "../support/random.ts";
 
 /** Hours of a day. */
 export const HOURS = 24;
@@ -25,4 +27,28 @@ export function daysFrames(random: Random): (seq: number) => Message {
     sensor.timeUs = START_US + seq * FRAME_US;
     return sensor;
   };
+}
+
+/**
+ * Writes a day of 200 frames a second. Returns the epoch.
+ *
+ * @param options.firstSeq its first number, default 1
+ * @param options.isHourly one file for each hour, default; else one for all
+ */
+export async function writeDay(
+  directory: string,
+  { firstSeq = 1, isHourly = true }: { firstSeq?: number; isHourly?: boolean } = {},
+): Promise<Uint8Array<ArrayBuffer>> {
+  const random = new Random(2);
+  const epoch = random.bytes(16);
+  const writer = new JournalWriter({ directory, buses: ["can0"], epoch, clock: systemClock, log: silentLogger });
+  const frameOf = daysFrames(random);
+  let seq = 1;
+  for (let hour = 0; hour < HOURS; hour++) {
+    for (let i = 0; i < FRAMES_AN_HOUR; i++, seq++) writer.append(seq + firstSeq - 1, frameOf(seq));
+    if (isHourly) await writer.rotate();
+  }
+  if (writer.lost > 0) throw new Error(`The journal lacks ${writer.lost} frames`);
+  await writer.close();
+  return epoch;
 }

@@ -1,39 +1,20 @@
-import { silentLogger, systemClock } from "../../src/base/mod.ts";
-import { JournalWriter } from "../../src/journal/writer/journal_writer.ts";
-import { Random } from "../support/random.ts";
-import { daysFrames, FRAMES_AN_HOUR, HOURS } from "./day.ts";
+import { writeDay } from "./day.ts";
 import { report } from "./figure.ts";
 import { rssMb, sleep, startProcess } from "./process.ts";
 
-const ASKED_PGN = 127488;
+/** One hour of one PGN of the day. */
+export const HOUR_QUERY = "from=2026-01-01T12:00:00Z&to=2026-01-01T13:00:00Z&pgn=127488&limit=1000000";
+/** Bytes that its answer has at least. */
+export const HOUR_BYTES: number = 70_000 * 100;
 const ROUNDS = 5;
-
-/** A day of 200 frames a second, a file an hour. */
-async function writeDay(directory: string): Promise<void> {
-  const random = new Random(2);
-  const writer = new JournalWriter({
-    directory,
-    buses: ["can0"],
-    epoch: random.bytes(16),
-    clock: systemClock,
-    log: silentLogger,
-  });
-  const frameOf = daysFrames(random);
-  let seq = 1;
-  for (let hour = 0; hour < HOURS; hour++) {
-    for (let i = 0; i < FRAMES_AN_HOUR; i++, seq++) writer.append(seq, frameOf(seq));
-    await writer.rotate();
-  }
-  if (writer.lost > 0) throw new Error(`The journal lacks ${writer.lost} frames`);
-  await writer.close();
-}
 
 /** Highest resident memory that a process has had, megabytes. */
 function peakMb(pid: number): number {
   return Number(/VmHWM:\s+(\d+)/.exec(Deno.readTextFileSync(`/proc/${pid}/status`))?.[1]) / 1024;
 }
 
-async function ask(url: string): Promise<{ firstMs: number; frameMs: number; wholeMs: number; bytes: number }> {
+/** Reads a history; times until its first byte, its first frame and its end, milliseconds. */
+export async function ask(url: string): Promise<{ firstMs: number; frameMs: number; wholeMs: number; bytes: number }> {
   const startMs = performance.now();
   const response = await fetch(url);
   let firstMs = 0;
@@ -57,13 +38,12 @@ export async function historyBench(): Promise<void> {
     try {
       await sleep(500);
       const idleMb = rssMb(server.pid);
-      const query = `from=2026-01-01T12:00:00Z&to=2026-01-01T13:00:00Z&pgn=${ASKED_PGN}&limit=1000000`;
       const asked = [];
       for (let round = 0; round < ROUNDS; round++) {
-        asked.push(await ask(`http://127.0.0.1:${server.line}/history?${query}`));
+        asked.push(await ask(`http://127.0.0.1:${server.line}/history?${HOUR_QUERY}`));
       }
       const [cold] = asked;
-      if (!cold || cold.bytes < 70_000 * 100) throw new Error(`The history has ${cold?.bytes} bytes`);
+      if (!cold || cold.bytes < HOUR_BYTES) throw new Error(`The history has ${cold?.bytes} bytes`);
       const what = "history, one hour of one PGN of 24 h";
       report({ name: `${what}: first byte, cold`, value: cold.firstMs, unit: "ms", bar: "< 50" });
       report({ name: `${what}: first frame, cold`, value: cold.frameMs, unit: "ms" });

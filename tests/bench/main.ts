@@ -1,5 +1,5 @@
-// deno task bench [core|decode|where|changes|dump|verify|journal|history|series|month|streams|signalk|outputs|send|gateway|replicas|replication|outage|soak|page|page-heap] [--quick]:
-// one JSON line a figure. `month` (of series) takes a quarter of an hour and some GB of disk, `soak` takes ten minutes, `outage` some and root, `page` six and a browser, `page-heap` half an
+// deno task bench [core|decode|where|changes|dump|verify|journal|history|series|month|streams|signalk|outputs|send|gateway|replicas|replication|outage|soak|store|store-read|page|page-heap] [--quick]:
+// one JSON line a figure. `month` (of series) takes a quarter of an hour and some GB of disk, `soak` takes ten minutes, `outage` some and root, `store` eight and Ceph, `store-read` some and Ceph, `page` six and a browser, `page-heap` half an
 // hour and a browser: they run only when named. `--quick` makes `send` shorter.
 import { changesBench } from "./changes_bench.ts";
 import { coreBench } from "./core_bench.ts";
@@ -14,6 +14,7 @@ import { outageBench, replicationBench } from "./replication_bench.ts";
 import { sendBench } from "./send_bench.ts";
 import { seriesBench } from "./series_bench.ts";
 import { outputsBench, signalkBench } from "./outputs_bench.ts";
+import { storeBench, storeReadBench } from "./store_bench.ts";
 import { soakBench, streamBench } from "./stream_bench.ts";
 import { verifyBench } from "./verify_bench.ts";
 import { whereBench } from "./where_bench.ts";
@@ -36,7 +37,7 @@ const usual = [
   "replicas",
   "replication",
 ];
-const parts = [...usual, "month", "outage", "soak", "page", "page-heap"];
+const parts = [...usual, "month", "outage", "soak", "store", "store-read", "page", "page-heap"];
 const QUICK = "--quick";
 const quick = Deno.args.includes(QUICK);
 const named = Deno.args.filter((part) => part !== QUICK);
@@ -64,6 +65,8 @@ if (wanted.includes("replicas")) await replicasBench();
 if (wanted.includes("replication")) await replicationBench();
 if (wanted.includes("outage")) await outageBench();
 if (wanted.includes("soak")) await soakBench();
+if (wanted.includes("store")) await storeBench();
+if (wanted.includes("store-read")) await storeReadBench();
 if (wanted.includes("page")) await pageBench();
 if (wanted.includes("page-heap")) await pageHeapBench({ minutes: 30 });
 Deno.exit(0);

@@ -5,13 +5,12 @@ import { newStoredFrame } from "../../src/frame/mod.ts";
 import { JournalIndex } from "../../src/journal/mod.ts";
 import { pause } from "../support/eventually.ts";
 import { readJournal } from "../support/journal_run.ts";
-import { IS_FULL, needs } from "../support/needs.ts";
+import { IS_FULL } from "../support/needs.ts";
 import { Random } from "../support/random.ts";
-import { metricOf } from "../support/replication_faults.ts";
+import { metricOf, PROCESSES } from "../support/replication_faults.ts";
 import { FAST_EVERY } from "../support/replication_feed.ts";
 import { ReplicationLab } from "../support/replication_lab.ts";
 
-const PROCESSES = needs({ permissions: ["run", "read", "write", "net", "env", "sys"] });
 const SECONDS = IS_FULL ? 60 : 5;
 const RATE = 1000;
 const STALL_MS = 3000;

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { Cable, mayHaveCables } from "../support/cable.ts";
 import { eventually, pause } from "../support/eventually.ts";
-import { environment, needs } from "../support/needs.ts";
+import { environment, needs, SLOW } from "../support/needs.ts";
 import { Random } from "../support/random.ts";
 import { ReplicationLab } from "../support/replication_lab.ts";
 
 const CABLE = needs({
+  extras: SLOW,
   permissions: ["run", "read", "write", "net", "env", "sys"],
   programs: ["ip", "socat"],
   others: { "the right to make network namespaces": mayHaveCables() },

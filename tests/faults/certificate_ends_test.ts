@@ -1,11 +1,10 @@
 // Certificates that end within a month: both sides say so while everything still works.
 import assert from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
-import { needs } from "../support/needs.ts";
 import { parseMetrics } from "../support/prometheus.ts";
+import { PROCESSES } from "../support/replication_faults.ts";
 import { ReplicationLab } from "../support/replication_lab.ts";
 
-const PROCESSES = needs({ permissions: ["run", "read", "write", "net", "env", "sys"] });
 const DAY_S = 86_400;
 
 type Side = "boat" | "cloud";

@@ -4,7 +4,6 @@ import { SERVICE_NAMES } from "../../src/replication/mod.ts";
 import { code, TIMEOUT } from "../replication/fixture.ts";
 import { RawCaller, REQUEST_BYTES } from "../replication/raw_caller.ts";
 import { eventually } from "../support/eventually.ts";
-import { needs, SLOW } from "../support/needs.ts";
 import { BadCertificates, runCa } from "../support/replication_certificates.ts";
 import {
   assertAllThere,
@@ -12,12 +11,12 @@ import {
   greeting,
   healthOf,
   issueBoat,
+  PROCESSES,
   strangerOf,
   traffic,
 } from "../support/replication_faults.ts";
 import { ReplicationLab } from "../support/replication_lab.ts";
 
-const PROCESSES = needs({ permissions: ["run", "read", "write", "net", "env", "sys"], extras: SLOW });
 const ID = "boat-1";
 const EPOCH = new Uint8Array(16).fill(0xb2);
 

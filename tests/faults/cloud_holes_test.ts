@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { eventually, pause } from "../support/eventually.ts";
-import { environment, needs } from "../support/needs.ts";
+import { environment } from "../support/needs.ts";
+import { PROCESSES } from "../support/replication_faults.ts";
 import { Random } from "../support/random.ts";
 import { ReplicationLab } from "../support/replication_lab.ts";
 import { SessionClient } from "../support/session.ts";
 import { SseClient } from "../support/sse_client.ts";
 
-const PROCESSES = needs({ permissions: ["run", "read", "write", "net", "env", "sys"] });
 const ROUNDS = Number(environment("VBG_TEST_ROUNDS") ?? 3);
 
 /** What a stream says of numbers that it does not bring. */

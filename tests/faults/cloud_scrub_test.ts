@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { openBlockFile } from "../../src/journal/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { journalFiles } from "../support/journal_run.ts";
-import { environment, needs, SLOW } from "../support/needs.ts";
+import { environment } from "../support/needs.ts";
+import { PROCESSES } from "../support/replication_faults.ts";
 import { ReplicationLab } from "../support/replication_lab.ts";
 
-const PROCESSES = needs({ permissions: ["run", "read", "write", "net", "env", "sys"], extras: SLOW });
 const ROUNDS = Number(environment("VBG_TEST_ROUNDS") ?? 1);
 const NOTHING_WRONG = "missing 0, extra 0, different 0";
 

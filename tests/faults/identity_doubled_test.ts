@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
 import { audit } from "../../cli/commands/audit/compare.ts";
 import { eventually } from "../support/eventually.ts";
-import { needs, SLOW } from "../support/needs.ts";
 import { TestProgram } from "../support/program.ts";
-import { certificateOf, eventsOf, healthOf, linkOf, traffic } from "../support/replication_faults.ts";
+import { certificateOf, eventsOf, healthOf, linkOf, PROCESSES, traffic } from "../support/replication_faults.ts";
 import { BusFeed } from "../support/replication_feed.ts";
 import { ReplicationLab } from "../support/replication_lab.ts";
 
-const PROCESSES = needs({ permissions: ["run", "read", "write", "net", "env", "sys"], extras: SLOW });
 const ID = "boat-1";
 /** What a boat is: its numbers and its journal. */
 const PARTS = ["state", "journal"] as const;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { eventually, pause } from "../support/eventually.ts";
-import { environment, IS_FULL, needs } from "../support/needs.ts";
+import { environment, IS_FULL } from "../support/needs.ts";
+import { PROCESSES } from "../support/replication_faults.ts";
 import { Random } from "../support/random.ts";
 import { ReplicationLab } from "../support/replication_lab.ts";
 
-const PROCESSES = needs({ permissions: ["run", "read", "write", "net", "env", "sys"] });
 const ROUNDS = Number(environment("VBG_TEST_ROUNDS") ?? 2);
 /** Everyday once for one of them: both are killed twice. */
 const SINGLE_ROUNDS = IS_FULL ? ROUNDS : Number(environment("VBG_TEST_ROUNDS") ?? 1);

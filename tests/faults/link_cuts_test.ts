@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { eventually, pause } from "../support/eventually.ts";
-import { environment, needs } from "../support/needs.ts";
+import { environment } from "../support/needs.ts";
+import { PROCESSES } from "../support/replication_faults.ts";
 import { Random } from "../support/random.ts";
 import { ReplicationLab } from "../support/replication_lab.ts";
 
-const PROCESSES = needs({ permissions: ["run", "read", "write", "net", "env", "sys"] });
 const ROUNDS = Number(environment("VBG_TEST_ROUNDS") ?? 4);
 const NOTHING_WRONG = "missing 0, extra 0, different 0";
 

@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { openBlockFile } from "../../src/journal/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { journalFiles } from "../support/journal_run.ts";
-import { needs } from "../support/needs.ts";
+import { PROCESSES } from "../support/replication_faults.ts";
 import { ReplicationLab } from "../support/replication_lab.ts";
 
-const PROCESSES = needs({ permissions: ["run", "read", "write", "net", "env", "sys"] });
 const NOTHING_WRONG = "missing 0, extra 0, different 0";
 
 /** A lab whose cloud goes away for some thousand messages, which the boat records in many small files. */

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
-import { environment, needs, SLOW } from "../support/needs.ts";
-import { assertAllThere, linkOf, traffic } from "../support/replication_faults.ts";
+import { environment } from "../support/needs.ts";
+import { assertAllThere, linkOf, PROCESSES, traffic } from "../support/replication_faults.ts";
 import { ReplicationLab } from "../support/replication_lab.ts";
 
-const PROCESSES = needs({ permissions: ["run", "read", "write", "net", "env", "sys"], extras: SLOW });
 const ROUNDS = Number(environment("VBG_TEST_ROUNDS") ?? 1);
 /** Slow enough that a backfill is still going on when it is looked for. */
 const SLOW_BYTES_PER_SECOND = 10_000;

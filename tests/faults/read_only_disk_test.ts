@@ -3,11 +3,12 @@ import { audit } from "../../cli/commands/audit/compare.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import { mayMount, mount, unmount } from "../support/mounts.ts";
-import { needs } from "../support/needs.ts";
+import { needs, SLOW } from "../support/needs.ts";
 import { assertAllThere, healthOf, linkOf, traffic } from "../support/replication_faults.ts";
 import { ReplicationLab } from "../support/replication_lab.ts";
 
 const MOUNTS = needs({
+  extras: SLOW,
   permissions: ["run", "read", "write", "net", "env", "sys"],
   others: { "the right to mount": mayMount() },
 });

@@ -6,11 +6,11 @@ import { openStore } from "../../src/object_store/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { journalFiles } from "../support/journal_run.ts";
 import { readLpj } from "../support/minimal_lpj_reader.ts";
-import { environment, IS_FULL, needs, SLOW } from "../support/needs.ts";
+import { environment, IS_FULL } from "../support/needs.ts";
 import { START_MS } from "../support/program.ts";
+import { PROCESSES } from "../support/replication_faults.ts";
 import { ReplicationLab } from "../support/replication_lab.ts";
 
-const PROCESSES = needs({ permissions: ["run", "read", "write", "net", "env", "sys"], extras: SLOW });
 const ROUNDS = Number(environment("VBG_TEST_ROUNDS") ?? (IS_FULL ? 20 : 1));
 const PATIENT = { deadlineMs: START_MS };
 

@@ -3,11 +3,11 @@ import { systemClock } from "../../src/base/mod.ts";
 import { Authority, type CertificateFolder } from "../../src/pki/mod.ts";
 import { type HandshakeRequest, ReplicationClient, type ReplicationStatus } from "../../src/replication/mod.ts";
 import { eventually } from "./eventually.ts";
-import { needs } from "./needs.ts";
+import { needs, SLOW } from "./needs.ts";
 import type { ReplicationLab } from "./replication_lab.ts";
 
 /** What a test with a lab cannot do without. */
-export const PROCESSES = needs({ permissions: ["run", "read", "write", "net", "env", "sys"] });
+export const PROCESSES = needs({ permissions: ["run", "read", "write", "net", "env", "sys"], extras: SLOW });
 
 /** Health as both servers tell it, as far as tests of faults look at it. */
 export interface FaultHealth {

@@ -14,8 +14,8 @@ const VALIDITY = { days: 90, isForced: false };
 
 /** How a node is started. */
 export interface StoreNodeOptions {
-  /** `http://HOST:PORT` of the store; also a proxy's. */
-  endpoint: string;
+  /** `http://HOST:PORT` of the store; also a proxy's. Undefined: files on the local disk. */
+  endpoint: string | undefined;
   /** Part of the bucket; default `fleet`. */
   prefix?: string;
   /** Time between two PUTs of a boat, seconds; default 2. */
@@ -59,6 +59,11 @@ export class StoreNode implements AsyncDisposable {
     return `http://127.0.0.1:${this.#ports.http.port}`;
   }
 
+  /** Its process, while it runs. */
+  get pid(): number {
+    return this.#program?.pid ?? NaN;
+  }
+
   /** What all its runs have written on standard error. */
   get log(): string {
     return [...this.#logs, this.#program?.log ?? ""].join("\n--- next run\n");
@@ -73,8 +78,10 @@ export class StoreNode implements AsyncDisposable {
       ...["-data-dir", `${this.folder}/node/data`, "-spool-dir", `${this.folder}/node/spool`],
       ...["-grpc-listen", this.target, "-http-listen", this.url.slice("http://".length)],
       ...["-tls-cert", `${server}/cert.pem`, "-tls-key", `${server}/key.pem`, "-tls-client-ca", `${server}/ca.pem`],
-      ...["-store", `s3://${STORE_BUCKET}/${prefix}`, "-store-endpoint", endpoint],
-      ...["-store-interval", `${intervalS}s`, ...flags],
+      ...endpoint === undefined
+        ? ["-spool-dir", ""]
+        : ["-store", `s3://${STORE_BUCKET}/${prefix}`, "-store-endpoint", endpoint, "-store-interval", `${intervalS}s`],
+      ...flags,
     ], { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_REGION: "us-east-1" });
     let isOver = false;
     void program.exitCode().then(() => isOver = true);
