@@ -3,6 +3,7 @@ import { GRACE_MS } from "../src/cloud/store/compaction/compact_boat.ts";
 import { SETTLE_MS } from "../src/cloud/store/compaction/plan.ts";
 import { OBJECT_BYTES } from "../src/cloud/store/frame_objects.ts";
 import { BOATS_AT_ONCE, RETRY_MS, UNKEPT_INTERVAL_MS } from "../src/cloud/store/frame_shipper.ts";
+import { LOCATED_OBJECT_BYTES } from "../src/cloud/store/object_blocks.ts";
 import { DEFAULT_CACHE_BYTES } from "../src/cloud/store/object_cache.ts";
 import { MIN_SIDECAR_OBJECT_BYTES } from "../src/cloud/store/sidecar_cache.ts";
 import { READ_TIMEOUT_MS } from "../src/cloud/store/read_time.ts";
@@ -16,6 +17,11 @@ export const STORE: readonly FixedLimit[] = [
     limit: bytes(OBJECT_BYTES),
     beyond:
       "The frames go on in another object. At 200 frames a second a boat has about four objects a day, one that records less has one.",
+  },
+  {
+    what: "Size from which the locations of an object's blocks are stored beside it",
+    limit: bytes(LOCATED_OBJECT_BYTES),
+    beyond: "Smaller ones are read as a whole.",
   },
   {
     what: "Size from which an object gets a sidecar for series",

@@ -23,7 +23,14 @@ export * from "./digest/window_digest_read.ts";
 export * from "./errors.ts";
 export { type BlockFile, openBlockFile } from "./file/block_file.ts";
 export { JournalFile, type JournalFileOptions } from "./file/journal_file.ts";
-export { type FileSource, openLocal, type OpenSource, readFileAt, SourceUnavailableError } from "./file/source.ts";
+export {
+  type BlockLocation,
+  type FileSource,
+  openLocal,
+  type OpenSource,
+  readFileAt,
+  SourceUnavailableError,
+} from "./file/source.ts";
 export * from "./file/layout.ts";
 export {
   JOURNAL_DIRECTORY_MODE,
@@ -34,7 +41,7 @@ export {
   SIDECAR_EXTENSION,
   sidecarOf,
 } from "./file/name.ts";
-export type { BlockLocation, BlockRange } from "./index/block_table.ts";
+export type { BlockRange } from "./index/block_table.ts";
 export {
   type FileHead,
   type FileIndex,

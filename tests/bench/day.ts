@@ -46,7 +46,7 @@ export async function writeDay(
   let seq = 1;
   for (let hour = 0; hour < HOURS; hour++) {
     for (let i = 0; i < FRAMES_AN_HOUR; i++, seq++) writer.append(seq + firstSeq - 1, frameOf(seq));
-    if (isHourly) await writer.rotate();
+    await (isHourly ? writer.rotate() : writer.sync());
   }
   if (writer.lost > 0) throw new Error(`The journal lacks ${writer.lost} frames`);
   await writer.close();

@@ -5,7 +5,9 @@ import { frameBodies } from "./frame_objects.ts";
 import { ObjectCache } from "./object_cache.ts";
 import { epochKey, epochsPrefix, frameKey, type FrameObject } from "./object_names.ts";
 import { type ListedObject, listObjects, listPruned } from "./object_list.ts";
+import { readBlocks, writeBlocks } from "./object_blocks.ts";
 import { headOf, type ObjectTime, writeTimes } from "./object_times.ts";
+import { inReadTime } from "./read_time.ts";
 
 /** What is known of an object. */
 interface KnownObject extends FrameObject {
@@ -63,16 +65,16 @@ export class BoatObjects {
   /**
    * Learns what is in the store.
    *
-   * @throws {StoreError} the store cannot be listed; what was listed before the error is known
+   * @throws {StoreError} the store cannot be listed
    */
   async list(signal?: AbortSignal): Promise<void> {
     const options = { id: this.#id, signal };
-    this.#epochs = await this.#listEpochs(signal);
     const { objects, timesRead } = await listObjects(this.#store, options);
+    // After the objects: an epoch is recorded before its frames are stored, and a range before they are deleted.
+    const [epochs, pruned] = await Promise.all([this.#listEpochs(signal), listPruned(this.#store, options)]);
+    this.#epochs = epochs;
     for (const object of objects) if (!this.#objects.has(object.key)) this.#add(object.key, object);
-    for (const { epoch, first, last } of await listPruned(this.#store, options)) {
-      this.#noteStored({ epoch, first, last });
-    }
+    for (const { epoch, first, last } of pruned) this.#noteStored({ epoch, first, last });
     this.#unsavedTimes += timesRead;
     if (this.#unsavedTimes > MAX_UNSAVED_TIMES) await this.saveTimes(signal);
   }
@@ -133,13 +135,15 @@ export class BoatObjects {
     const added: OutsideFile[] = [];
     let isWhole = true;
     const leftOut = () => isWhole = false;
-    for await (const { first, last, bytes, hash, ...time } of frameBodies(path, { epoch, leftOut })) {
+    for await (const { first, last, bytes, hash, blocks, ...time } of frameBodies(path, { epoch, leftOut })) {
       const object = { id: this.#id, epoch: epoch.toHex(), first, last, hash };
       const key = frameKey(object);
       if (this.#objects.has(key)) continue;
       const answer = await this.#store.putIfAbsent(key, bytes, { signal });
       if (answer === "exists") await this.#checkWhole(key, { bytes: bytes.length, signal });
-      const known = { ...object, size: bytes.length, time };
+      const size = bytes.length;
+      await writeBlocks(this.#store, { key, size, blocks, signal });
+      const known = { ...object, size, time };
       this.#add(key, known);
       this.#unsavedTimes++;
       added.push(outsideFile(key, known));
@@ -171,16 +175,19 @@ export class BoatObjects {
     return Promise.resolve({
       bytes: size,
       read: (offset, length) => this.#read(path, { offset, length, size }),
+      blocks: () =>
+        this.#whileHere(path, () => inReadTime((signal) => readBlocks(this.#store, { key: path, size, signal }))),
       [Symbol.dispose]: () => {},
     });
   }
 
-  async #read(
-    path: string,
-    range: { offset: number; length: number; size: number },
-  ): Promise<Uint8Array<ArrayBuffer>> {
+  #read(path: string, range: { offset: number; length: number; size: number }): Promise<Uint8Array<ArrayBuffer>> {
+    return this.#whileHere(path, () => this.#cache.read(path, range));
+  }
+
+  async #whileHere<T>(path: string, read: () => Promise<T>): Promise<T> {
     try {
-      return await this.#cache.read(path, range);
+      return await read();
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       if (error.kind !== "missing") throw new SourceUnavailableError(error.message, { cause: error });

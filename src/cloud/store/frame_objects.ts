@@ -1,5 +1,6 @@
 import {
   BlockError,
+  type BlockLocation,
   BlockReader,
   compress,
   encodeBlockHeader,
@@ -28,6 +29,8 @@ export interface FrameBody {
   blockBytes: number;
   bytes: Uint8Array<ArrayBuffer>;
   hash: string;
+  /** Where its blocks are. */
+  blocks: readonly BlockLocation[];
 }
 
 /** A block as an object has it. */
@@ -164,13 +167,13 @@ export async function bodyOf(
   { blockBytes, epoch }: { blockBytes: number; epoch: Uint8Array<ArrayBuffer> },
 ): Promise<FrameBody> {
   const header = encodeFileHeader({ version: 2, blockBytes, compression: "zstd", epochWord: epochWordOf(epoch) });
-  const offsets: number[] = [];
+  const located: BlockLocation[] = [];
   let end = FILE_HEADER_BYTES;
-  for (const block of blocks) {
-    offsets.push(end);
-    end += block.bytes;
+  for (const { bytes, timeUs, first: seq } of blocks) {
+    located.push({ offset: end, bytes, timeUs, seq });
+    end += bytes;
   }
-  const index = encodeIndex(offsets);
+  const index = encodeIndex(located.map(({ offset }) => offset));
   const bytes = new Uint8Array(end + index.length);
   let at = 0;
   for (const part of [header, ...blocks.flatMap(({ parts }) => parts), index]) {
@@ -180,7 +183,7 @@ export async function bodyOf(
   const hash = await hashOf(bytes);
   const { first = 0, timeUs = 0 } = blocks[0] ?? {};
   const last = Math.max(0, ...blocks.map((block) => block.last));
-  return { first, last, timeUs, blockBytes, bytes, hash };
+  return { first, last, timeUs, blockBytes, bytes, hash, blocks: located };
 }
 
 /** The hash in the key of an object with these bytes. */

@@ -1,4 +1,4 @@
-import { isStoreError, type ObjectStore } from "../../object_store/mod.ts";
+import { isStoreError, type ObjectInfo, type ObjectStore } from "../../object_store/mod.ts";
 import { type FrameObject, framesPrefix, parseFrameKey, parsePrunedKey, prunedPrefix } from "./object_names.ts";
 import { type ObjectTime, readTime, readTimes } from "./object_times.ts";
 
@@ -33,16 +33,14 @@ export async function listObjects(
   store: ObjectStore,
   { id, signal }: { id: string; signal?: AbortSignal | undefined },
 ): Promise<ObjectList> {
-  const times = await readTimes(store, { id, signal });
+  const [times, infos] = await Promise.all([readTimes(store, { id, signal }), listAll(store, { id, signal })]);
   const objects: ListedObject[] = [];
   const unknown: ListedObject[] = [];
-  for await (const page of store.list({ prefix: framesPrefix(id), signal })) {
-    for (const { key, size, lastModifiedMs: storedMs } of page) {
-      const object = parseFrameKey(key);
-      if (object?.id !== id) continue;
-      const time = times.get(key);
-      (time ? objects : unknown).push({ ...object, key, size, storedMs, time });
-    }
+  for (const { key, size, lastModifiedMs: storedMs } of infos) {
+    const object = parseFrameKey(key);
+    if (object?.id !== id) continue;
+    const time = times.get(key);
+    (time ? objects : unknown).push({ ...object, key, size, storedMs, time });
   }
   const timesRead = unknown.length;
   const read = async () => {
@@ -58,6 +56,15 @@ export async function listObjects(
   };
   await Promise.all(Array.from({ length: HEADS_AT_ONCE }, read));
   return { objects, timesRead };
+}
+
+async function listAll(
+  store: ObjectStore,
+  { id, signal }: { id: string; signal: AbortSignal | undefined },
+): Promise<ObjectInfo[]> {
+  const infos: ObjectInfo[] = [];
+  for await (const page of store.list({ prefix: framesPrefix(id), signal })) infos.push(...page);
+  return infos;
 }
 
 /** Numbers of a boat whose objects were deleted because they were too old or too many. @throws {StoreError} */

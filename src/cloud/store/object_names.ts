@@ -17,6 +17,7 @@ export interface FrameObject {
 const FOLDER = "instances";
 const EPOCHS_FOLDER = "epochs";
 const TIMES_FOLDER = "times";
+const BLOCKS_FOLDER = "blocks";
 const PRUNED_FOLDER = "pruned";
 const CLOCK_FOLDER = "clock";
 const SESSIONS_FOLDER = "sessions";
@@ -65,6 +66,11 @@ export function sessionsKey(id: string): string {
 /** Key of an empty object that is stored to learn the time of the store. */
 export function clockKey(id: string): string {
   return `${CLOCK_FOLDER}/${id}`;
+}
+
+/** Key of the locations of the blocks of an object with frames, given by its key. */
+export function blocksKey(key: string): string {
+  return BLOCKS_FOLDER + key.slice(FOLDER.length, -JOURNAL_EXTENSION.length);
 }
 
 /** Key of the times of a boat's objects. */

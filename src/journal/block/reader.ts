@@ -1,10 +1,9 @@
 import { turn } from "../../base/mod.ts";
 import { type Block, readBlock, readMemoryBlock } from "./block.ts";
-import type { BlockLocation } from "../index/block_table.ts";
 import { decompress, loadDictionaryDecoder } from "./compression.ts";
 import { BlockError } from "../errors.ts";
 import { storedBytes } from "../index/file_index.ts";
-import { type FileSource, openLocal, type OpenSource } from "../file/source.ts";
+import { type BlockLocation, type FileSource, openLocal, type OpenSource } from "../file/source.ts";
 import {
   blockHeaderBytes,
   FILE_HEADER_BYTES,

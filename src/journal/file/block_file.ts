@@ -1,7 +1,6 @@
-import type { BlockLocation } from "../index/block_table.ts";
 import { type FileIndex, type IndexedBlock, readFileIndex, readingAhead, storedBytes } from "../index/file_index.ts";
 import { FILE_HEADER_BYTES, parseFileHeader } from "./layout.ts";
-import { readFileAt } from "./source.ts";
+import { type BlockLocation, readFileAt } from "./source.ts";
 
 /** Size of the read buffer while locating blocks, bytes: headers of compressed blocks are close together. */
 const WINDOW_BYTES = 262_144;

@@ -1,12 +1,7 @@
 import { basename } from "node:path";
+import type { BlockLocation } from "./source.ts";
 import type { FileBlockLocation, JournalFileInfo } from "../index/journal_index_types.ts";
-import {
-  type BlockLocation,
-  type BlockRange,
-  type BlockTable,
-  startsWithin,
-  type TableEnd,
-} from "../index/block_table.ts";
+import { type BlockRange, type BlockTable, startsWithin, type TableEnd } from "../index/block_table.ts";
 import type { FileHeader } from "./layout.ts";
 
 /** A file of the index. */

@@ -1,9 +1,27 @@
+/** Location and first frame of a block, known without decompressing it. */
+export interface BlockLocation {
+  /** Offset of its header. */
+  offset: number;
+  /** Size including the header, bytes; 0: read the header. */
+  bytes: number;
+  /** Time of its first frame, microseconds since 1970. */
+  timeUs: number;
+  /** Number of its first frame; NaN in version 1. */
+  seq: number;
+  /** Upper bound for its frames, from the next block in the file; Infinity or NaN if unknown. */
+  mostFrames?: number;
+  /** The block itself if it is in no file: frames of a write-ahead log. */
+  unsealed?: Uint8Array<ArrayBuffer> | undefined;
+}
+
 /** A journal file that is open for reading. */
 export interface FileSource extends Disposable {
   /** Size when it was opened, bytes. */
   readonly bytes: number;
   /** Reads `length` bytes at an offset; fewer at the end of the file. */
   read(offset: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
+  /** Where its blocks are, if that is known without reading them; left out or undefined: it is not. */
+  blocks?(): Promise<readonly BlockLocation[] | undefined>;
 }
 
 /** A file that exists cannot be read now; another attempt may succeed. Nothing is known of its content. */

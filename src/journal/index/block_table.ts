@@ -1,23 +1,8 @@
 import type { Block } from "../block/block.ts";
 import { MAX_DISORDER_US } from "../block/layout.ts";
+import type { BlockLocation } from "../file/source.ts";
 import type { WrittenBlock } from "../writer/journal_writer_types.ts";
 import { type IndexedBlock, type SeenRange, storedBytes } from "./file_index.ts";
-
-/** Location and first frame of a block, known without decompressing it. */
-export interface BlockLocation {
-  /** Offset of its header. */
-  offset: number;
-  /** Size including the header, bytes; 0: read the header. */
-  bytes: number;
-  /** Time of its first frame, microseconds since 1970. */
-  timeUs: number;
-  /** Number of its first frame; NaN in version 1. */
-  seq: number;
-  /** Upper bound for its frames, from the next block in the file; Infinity or NaN if unknown. */
-  mostFrames?: number;
-  /** See {@linkcode IndexedBlock.unsealed}. */
-  unsealed?: Uint8Array<ArrayBuffer> | undefined;
-}
 
 /** Selects blocks; bounds are inclusive. */
 export interface BlockRange {
@@ -83,6 +68,11 @@ export class BlockTable {
   addFound(block: IndexedBlock): void {
     const { baseTimeUs, baseSeq } = block.header;
     this.#add({ offset: block.offset, bytes: storedBytes(block.header), timeUs: baseTimeUs, seq: baseSeq ?? NaN }, NaN);
+  }
+
+  /** Adds a block whose location is known. */
+  add(block: BlockLocation): void {
+    this.#add(block, NaN);
   }
 
   /** Adds a block that was written; ignores one that is in the table already. */

@@ -18,6 +18,8 @@ export interface BlockTablesOptions {
 
 /** Maximum number of block locations in memory, 40 bytes each: half a year at 200 frames/s. */
 const MAX_CACHED_BLOCKS = 262_144;
+/** A file without damage. */
+const WHOLE: Awaited<ReturnType<typeof locateBlocks>> = { damaged: [], end: 0, state: "closed" };
 /** Size of the read buffer for compressed files, bytes. */
 const WINDOW_BYTES = 262_144;
 
@@ -79,7 +81,9 @@ export class BlockTables {
       const read = (offset: number, length: number) => source.read(offset, length);
       const { header } = file;
       const table = new BlockTable();
-      const found = await locateBlocks(
+      const known = await source.blocks?.();
+      for (const block of known ?? []) table.add(block);
+      const found = known ? WHOLE : await locateBlocks(
         // Headers of compressed blocks are close together.
         header.compression === "none" ? read : readingAhead(read, WINDOW_BYTES),
         { header, fileBytes: source.bytes, onBlock: (block: IndexedBlock) => table.addFound(block), search: false },

@@ -3,13 +3,13 @@ import { turn } from "../../base/mod.ts";
 import type { Block } from "../block/block.ts";
 import { MIN_FRAME_BYTES } from "../block/layout.ts";
 import { BlockReader, readUnwritten } from "../block/reader.ts";
-import { type BlockLocation, type BlockRange, isWanted } from "./block_table.ts";
+import { type BlockRange, isWanted } from "./block_table.ts";
 import { BlockTables } from "./block_tables.ts";
 import type { BlockError } from "../errors.ts";
 import { namesIn, readEntry } from "./entry.ts";
 import { SeenBlocks } from "./file_index.ts";
 import { epochWordOf, FILE_HEADER_BYTES } from "../file/layout.ts";
-import { openLocal, type OpenSource, SourceUnavailableError } from "../file/source.ts";
+import { type BlockLocation, openLocal, type OpenSource, SourceUnavailableError } from "../file/source.ts";
 import {
   byFirstBlock,
   epochsOf,

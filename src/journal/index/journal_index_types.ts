@@ -1,7 +1,6 @@
 import type { Logger } from "../../base/mod.ts";
 import type { Block } from "../block/block.ts";
-import type { OpenSource } from "../file/source.ts";
-import type { BlockLocation } from "./block_table.ts";
+import type { BlockLocation, OpenSource } from "../file/source.ts";
 import type { FileHead } from "./file_index.ts";
 
 /** A file of a journal. */

@@ -1,4 +1,5 @@
-import type { BlockLocation, BlockRange } from "./block_table.ts";
+import type { BlockLocation } from "../file/source.ts";
+import type { BlockRange } from "./block_table.ts";
 import type { BlockTables } from "./block_tables.ts";
 import {
   compareNumbers,

@@ -2,6 +2,7 @@ import { isStoreError, type ObjectStore } from "../../../object_store/mod.ts";
 import type { ObjectChanges } from "../boat_objects.ts";
 import { blocksOfObject, bodyOf, hashOf, OBJECT_BYTES } from "../frame_objects.ts";
 import { type ListedObject, listObjects } from "../object_list.ts";
+import { withBlocks, writeBlocks } from "../object_blocks.ts";
 import { frameKey, timesKey } from "../object_names.ts";
 import { writeTimes } from "../object_times.ts";
 import { BlockRun } from "./block_run.ts";
@@ -99,13 +100,14 @@ async function join(group: readonly ListedObject[], options: CompactOptions): Pr
     }
   }
   const blockBytes = group[0]?.time?.blockBytes ?? 0;
-  const { bytes, hash, timeUs, ...numbers } = await bodyOf(run.blocks, {
+  const { bytes, hash, timeUs, blocks, ...numbers } = await bodyOf(run.blocks, {
     blockBytes,
     epoch: Uint8Array.fromHex(epoch),
   });
   const object = { id, epoch, first: numbers.first, last: numbers.last, hash };
   const key = frameKey(object);
   await store.putIfAbsent(key, bytes, { signal });
+  await writeBlocks(store, { key, size: bytes.length, blocks, signal });
   for (const each of group) memory.verified.add(`${each.key} ${key}`);
   return { ...object, key, size: bytes.length, storedMs: nowMs, time: { timeUs, blockBytes } };
 }
@@ -157,7 +159,7 @@ async function deleteCovered(
   // The hint was just stored: the store's own clock.
   const storeMs = (await store.head(timesKey(id), { signal }))?.lastModifiedMs ?? -Infinity;
   const runs = new Map<string, BlockRun | undefined>();
-  const removed: string[] = [];
+  const replaced: ListedObject[] = [];
   for (const { object, by } of covered) {
     if (storeMs - by.storedMs < GRACE_MS) continue;
     const pair = `${object.key} ${by.key}`;
@@ -177,10 +179,11 @@ async function deleteCovered(
       continue;
     }
     // Not from a list alone: another node may have replaced the larger one, too.
-    if ((await store.head(by.key, { signal }))?.size === by.size) removed.push(object.key);
+    if ((await store.head(by.key, { signal }))?.size === by.size) replaced.push(object);
   }
-  if (removed.length === 0) return;
-  await store.delete(removed, { signal });
+  if (replaced.length === 0) return;
+  await store.delete(withBlocks(replaced), { signal });
+  const removed = replaced.map(({ key }) => key);
   for (const pair of memory.verified) {
     if (removed.some((key) => pair.startsWith(`${key} `))) memory.verified.delete(pair);
   }

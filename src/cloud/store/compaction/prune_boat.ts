@@ -2,6 +2,7 @@ import { Ranges } from "../../../base/mod.ts";
 import type { ObjectStore } from "../../../object_store/mod.ts";
 import type { ObjectChanges } from "../boat_objects.ts";
 import { type ListedObject, listPruned } from "../object_list.ts";
+import { withBlocks } from "../object_blocks.ts";
 import { clockKey, prunedKey } from "../object_names.ts";
 import { coveredAmong } from "./plan.ts";
 
@@ -53,7 +54,7 @@ export async function pruneBoat({ id, store, changed, signal, ...options }: Prun
     await store.delete(before.map((each) => prunedKey({ id, ...each })).filter((key) => !keep.has(key)), { signal });
   }
   const removed = old.map(({ key }) => key);
-  await store.delete(removed, { signal });
+  await store.delete(withBlocks(old), { signal });
   await changed({ added: [], removed });
 }
 
