@@ -100,6 +100,7 @@ Deno.test(
         firstTimeUs: START_US + i * 1_000_000,
         firstSeq: 1 + i * 1000,
         epochWord: EPOCH_WORD,
+        bytes: Deno.statSync(`${folder}/${name}`).size,
         isOutside: false,
       }));
       assert.deepEqual(index.files, expected);

@@ -9,6 +9,8 @@ export class WrappedStore implements ObjectStore {
   /** The clock of the store, milliseconds since 1970; undefined: that of the disk. */
   nowMs: (() => number) | undefined;
   readonly #storedMs = new Map<string, number>();
+  /** When an object was stored as callers see it, milliseconds since 1970; default as the store says. */
+  dateOf: (info: ObjectInfo) => number = ({ lastModifiedMs }) => lastModifiedMs;
   /** Called after it took effect, before it is answered. */
   after: (call: string, key: string) => Promise<void> | void = () => {};
 
@@ -25,7 +27,7 @@ export class WrappedStore implements ObjectStore {
   }
 
   #dated(info: ObjectInfo): ObjectInfo {
-    return { ...info, lastModifiedMs: this.#storedMs.get(info.key) ?? info.lastModifiedMs };
+    return { ...info, lastModifiedMs: this.#storedMs.get(info.key) ?? this.dateOf(info) };
   }
 
   async #call<T>(call: string, key: string, work: () => Promise<T>): Promise<T> {

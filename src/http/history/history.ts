@@ -66,9 +66,14 @@ export async function openHistory(
     const list = new FrameListText({ broker, detail: query });
     const reply = (pieces: AsyncGenerator<Uint8Array<ArrayBuffer>, void>, headers = {}) =>
       new Response(bodyOf(pieces, { release, idleMs: histories.idleMs }), { headers: { ...HEADERS, ...headers } });
-    // The limit cannot cut this reply: it needs no count and starts at once.
+    // The limit cannot cut this reply: it needs no count and starts after its first block.
     const isWhole = await index.framesAtMost({ fromUs: range.fromUs, toUs: range.toUs }) <= limit;
-    if (isWhole) return reply(readPieces(index, { wanted: wantedOf({}), histories, list }));
+    if (isWhole) {
+      const pieces = readPieces(index, { wanted: wantedOf({}), histories, list });
+      // Before the status is sent: a file that cannot be read now is an error, not the end of a list.
+      const { value: first } = await pieces.next();
+      return reply(heldPieces(first ? [first] : [], { rest: pieces, histories }));
+    }
     const wanted = wantedOf({ limit: limit + 1 });
     const { held, page } = await measurePage(index, { wanted, limit, histories, signal, list });
     // The page ends at the counted frame, whatever has been recorded or deleted since.
@@ -91,11 +96,16 @@ async function* heldPieces(
   { rest, histories }: { rest: AsyncGenerator<Uint8Array<ArrayBuffer>, void> | undefined; histories: HistoryTurns },
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
   let sliceEndMs = performance.now() + SLICE_MS;
-  for (const piece of pieces) {
-    yield piece;
-    if (performance.now() >= sliceEndMs) sliceEndMs = await histories.slice();
+  try {
+    for (const piece of pieces) {
+      yield piece;
+      if (performance.now() >= sliceEndMs) sliceEndMs = await histories.slice();
+    }
+    if (rest) yield* rest;
+  } finally {
+    // It may have begun, and not be read to its end.
+    await rest?.return();
   }
-  if (rest) yield* rest;
 }
 
 /** The list, read from the journal. A block without a wanted frame gives an empty piece, at which a cancelled read ends. */

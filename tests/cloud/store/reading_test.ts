@@ -1,12 +1,14 @@
 // A boat's frames are read from the store while files and objects are replaced, and while the store does not answer.
 import assert from "node:assert/strict";
-import { Logger } from "../../../src/base/mod.ts";
+import { Logger, silentLogger } from "../../../src/base/mod.ts";
+import { ObjectCache } from "../../../src/cloud/mod.ts";
 import { BoatObjects } from "../../../src/cloud/store/boat_objects.ts";
 import { frameBodies } from "../../../src/cloud/store/frame_objects.ts";
 import { frameKey, parseFrameKey } from "../../../src/cloud/store/object_names.ts";
 import { JournalIndex, openLocal, SourceUnavailableError } from "../../../src/journal/mod.ts";
 import { openStore, StoreError } from "../../../src/object_store/mod.ts";
 import { inFolder } from "../../support/folder.ts";
+import { TestApi } from "../../support/history.ts";
 import { framesOf as framesOfBlock } from "../../support/journal_files.ts";
 import { appendRange, EPOCH, journalFiles, makeWriter, seenOf } from "../../support/journal_run.ts";
 import { needs } from "../../support/needs.ts";
@@ -215,5 +217,30 @@ Deno.test(
         await here.store.put(`times/${ID}.json`, new TextEncoder().encode(text));
         assert.equal((await requests()).get("getRange instances"), 500 + length, text);
       }
+    }),
+);
+
+Deno.test(
+  "a history whose first frames the store cannot give now is answered with 503, and with all frames later",
+  DISK,
+  () =>
+    withFrames(async (here) => {
+      await storeAll(here);
+      const { store } = here;
+      // A node that knows where the blocks are, and has none of them in memory.
+      const objects = new BoatObjects({ id: ID, store, cache: new ObjectCache({ store, maxBytes: 0 }) });
+      await objects.list();
+      const index = await JournalIndex.open(undefined, { log: silentLogger, open: (path) => objects.open(path) });
+      await index.add(objects.files);
+      await index.framesAtMost({});
+      const api = new TestApi({ index });
+      const path = "/history?from=2000-01-01T00:00:00Z&to=2100-01-01T00:00:00Z";
+      store.isAway = true;
+      const refused = await api.fetch(path);
+      assert.equal(refused.status, 503);
+      await refused.body?.cancel();
+      store.isAway = false;
+      const frames = await api.get<{ seq: number }[]>(path);
+      assert.deepEqual(frames.map(({ seq }) => seq), range(1, FRAMES));
     }),
 );
