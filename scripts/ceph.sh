@@ -3,7 +3,7 @@
 # and without authentication between its parts. Nothing it stores is meant to last.
 #   ceph.sh start DIR MONITOR_PORT PORT [OSDS]   prints the endpoint when the gateway answers
 #   ceph.sh signal DIR PART KILL|STOP|CONT       PART: osd.N, or client.rgw.a, the gateway
-#   ceph.sh start-part DIR PART                  starts again what was killed
+#   ceph.sh start-part DIR PART                  starts again what was killed; also mon.a, the monitor
 #   ceph.sh stop DIR
 # Keys: TESTACCESSKEY and TESTSECRETKEY; READACCESSKEY and READSECRETKEY may only read.
 # Debian: ceph-mon ceph-osd radosgw ceph-common
@@ -21,6 +21,7 @@ case $command in
   start-part)
     start=(radosgw -n "$3")
     [[ $3 == osd.* ]] && start=(ceph-osd -i "${3#osd.}")
+    [[ $3 == mon.* ]] && start=(ceph-mon -i "${3#mon.}")
     # One that was just killed may hold the lock of its pid_file for a moment.
     for ((i = 0; i < 100; i++)); do "${start[@]}" >/dev/null && exit 0; sleep 0.1; done
     exit 1 ;;

@@ -13,6 +13,7 @@
  * @module
  */
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 /** Interfaces for the command. */
 const INTERFACES = ["vcan0", "vcan1"];
@@ -32,6 +33,8 @@ const PASSED_PREFIX = "VBG_";
 /** Folders of Deno's cache that the command shares with this machine, and where its own cache is. */
 const SHARED_CACHE = ["dl", "gen", "npm", "remote"];
 const OWN_CACHE = "/run/deno";
+/** Library that user-mode Linux needs on processors with AMX. */
+const REGISTERS_SOURCE = fileURLToPath(new URL("vcan_registers.c", import.meta.url));
 const APT_COMMAND = "apt-get install user-mode-linux can-utils kmod iproute2";
 const DEFAULT_TIMEOUT_S = 900;
 const DEFAULT_MEMORY_MIB = 2048;
@@ -202,12 +205,26 @@ poweroff -f
 `;
 }
 
+/** Environment of user-mode Linux; `folder` is for what it needs. */
+async function environmentOf(folder: string): Promise<Record<string, string>> {
+  if (!/^flags.*\bamx_tile\b/m.test(await Deno.readTextFile("/proc/cpuinfo"))) return {};
+  const library = join(folder, "registers.so");
+  const args = ["-shared", "-fPIC", "-O2", "-nostdlib", "-o", library, REGISTERS_SOURCE];
+  if (!await exists("gcc")) {
+    throw new VcanError('User-mode Linux needs "gcc" on a processor with AMX; install it with "apt-get install gcc"');
+  }
+  const { success, stderr } = await new Deno.Command("gcc", { args, stdin: "null" }).output();
+  if (!success) throw new VcanError(`Cannot compile "${REGISTERS_SOURCE}": ${new TextDecoder().decode(stderr)}`);
+  return { LD_PRELOAD: library };
+}
+
 async function runInside(settings: Settings): Promise<number> {
   const folder = await Deno.makeTempDir({ prefix: "vcan_" });
   try {
     const init = join(folder, "init.sh");
     await Deno.writeTextFile(init, initScript(folder, settings), { mode: 0o755 });
     const console_ = join(folder, "console");
+    const env = await environmentOf(folder);
     // The shell moves the streams to 3 and 4: the kernel prints to 1 and 2 before it reads the console options.
     const command = new Deno.Command("sh", {
       args: [
@@ -228,6 +245,7 @@ async function runInside(settings: Settings): Promise<number> {
         `uml_dir=${folder}/`,
         `init=${init}`,
       ],
+      env,
       stdin: "null",
       stdout: "piped",
       stderr: "piped",
