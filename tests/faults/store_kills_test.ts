@@ -13,7 +13,7 @@ import { MemoryS3 } from "../support/memory_s3.ts";
 import { environment, IS_FULL, needs, SLOW } from "../support/needs.ts";
 import { START_MS } from "../support/program.ts";
 import { Random } from "../support/random.ts";
-import { startFleet, STORE_BUCKET, StoreNode } from "../support/store_node.ts";
+import { startFleet, STORE_BUCKET, StoreNode, toldOf } from "../support/store_node.ts";
 import { compareStore, toldButMissing } from "../support/store_oracle.ts";
 
 const PERMISSIONS = ["env", "net", "read", "run", "sys", "write"] as const;
@@ -24,9 +24,6 @@ const BOATS = 5;
 const RATE = 100;
 /** Boats wait no longer for the next try, so that many rounds take no hour. */
 const MAX_RECONNECT_MS = 1000;
-
-const told = (fleet: Fleet) =>
-  fleet.boats.map(({ id, epoch, objectsThrough }) => ({ id, epoch, through: objectsThrough }));
 
 /** All boats have had a status of the node since this was called. */
 async function reported(fleet: Fleet): Promise<void> {
@@ -46,7 +43,7 @@ async function killAt(stops: readonly { after: number; at: StopAt }[], endpoint:
     await proxy.stop({ method: "PUT", path: "/fleet/instances/", after, at });
     await reported(fleet);
     await node.lose();
-    assert.equal(await toldButMissing(store, told(fleet)), 0, `round ${round}: stopped ${JSON.stringify(at)}`);
+    assert.equal(await toldButMissing(store, toldOf(fleet)), 0, `round ${round}: stopped ${JSON.stringify(at)}`);
     await node.begin();
     const isBack = () => fleet.sample().connected === BOATS;
     await eventually("all boats", isBack, { deadlineMs: START_MS });

@@ -12,7 +12,7 @@ import { eventually, pause } from "../support/eventually.ts";
 import { environment, IS_FULL, needs, SLOW } from "../support/needs.ts";
 import { START_MS } from "../support/program.ts";
 import { Random } from "../support/random.ts";
-import { startFleet, STORE_BUCKET, StoreNode } from "../support/store_node.ts";
+import { startFleet, STORE_BUCKET, StoreNode, toldOf } from "../support/store_node.ts";
 import { compareStore, fedFrames, toldButMissing } from "../support/store_oracle.ts";
 
 const CEPH = needs({
@@ -38,10 +38,6 @@ const FAULTS: readonly { part: CephPart; signal: "KILL" | "STOP" }[] = [
   { part: "osd.1", signal: "STOP" },
   { part: "client.rgw.a", signal: "KILL" },
 ];
-
-/** Frames of `boats` that each of them has been told are stored. */
-const toldOf = (fleet: Fleet) =>
-  fleet.boats.map(({ id, epoch, objectsThrough }) => ({ id, epoch, through: objectsThrough }));
 
 /** Waits until each boat has been told of new stored frames, and a while longer that differs from round to round. */
 async function storing(fleet: Fleet, random: Random): Promise<void> {

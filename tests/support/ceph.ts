@@ -6,8 +6,8 @@ export const CEPH_PROGRAMS = ["bash", "ceph", "ceph-mon", "ceph-osd", "radosgw",
 /** Who may read and write, and who may only read. */
 export const CEPH_WRITER = { accessKeyId: "TESTACCESSKEY", secretAccessKey: "TESTSECRETKEY" };
 export const CEPH_READER = { accessKeyId: "READACCESSKEY", secretAccessKey: "READSECRETKEY" };
-/** A process of it: a store of objects, or the gateway that speaks S3. */
-export type CephPart = `osd.${number}` | "client.rgw.a";
+/** A process of it: the monitor, a store of objects, or the gateway that speaks S3. */
+export type CephPart = "mon.a" | `osd.${number}` | "client.rgw.a";
 const FIRST_PORT = 12_000;
 const PORTS = 18_000;
 
@@ -22,9 +22,17 @@ export class Ceph implements AsyncDisposable {
     this.#folder = folder;
   }
 
-  /** Starts it in a folder of its own. @throws {Error} it does not start */
-  static async start({ osds = 2 }: { osds?: number } = {}): Promise<Ceph> {
-    const folder = await Deno.makeTempDir({ prefix: "vbg_test_ceph_" });
+  /**
+   * Starts it in a folder of its own.
+   *
+   * @param options.directory that the folder is in; default that of temporary files
+   * @throws {Error} it does not start
+   */
+  static async start({ osds = 2, directory }: { osds?: number; directory?: string } = {}): Promise<Ceph> {
+    const folder = await Deno.makeTempDir({
+      prefix: "vbg_test_ceph_",
+      ...(directory !== undefined && { dir: directory }),
+    });
     const [monitor, port] = freePorts();
     try {
       const endpoint = await script("start", folder, `${monitor}`, `${port}`, `${osds}`);

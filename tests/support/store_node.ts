@@ -150,3 +150,8 @@ export async function startFleet(
   await fleet.connect({ graceMs: START_MS, signal: new AbortController().signal });
   return fleet;
 }
+
+/** The number up to which each boat was told that its frames are stored. */
+export function toldOf(fleet: Fleet): { id: string; epoch: Uint8Array; through: number }[] {
+  return fleet.boats.map(({ id, epoch, objectsThrough }) => ({ id, epoch, through: objectsThrough }));
+}
