@@ -18,6 +18,7 @@ export type { SourceEvent, SourceWatch } from "./live/source_watch.ts";
 export * from "./session_access.ts";
 export { CLIENT_ID } from "./session_file.ts";
 export type { SessionFigures } from "./session_owners.ts";
+export { mergeSessions } from "./session_merge.ts";
 export { SESSION_FILES } from "./session_store.ts";
 export * from "./session_stream.ts";
 export * from "./session_types.ts";

@@ -32,11 +32,13 @@ export interface StoreContent {
 }
 
 /** Longer files are rejected. */
-const MAX_FILE_BYTES = 2 ** 30;
+export const MAX_FILE_BYTES: number = 2 ** 30;
 /** File of releases before the line log. It exists while no server of this release is running, for a rollback. */
 const OLD_FILE = "sessions.json";
-const DEFINITIONS_FILE = "sessions.log";
-const POSITIONS_FILE = "session_positions.log";
+/** Definitions of the sessions. */
+export const DEFINITIONS_FILE = "sessions.log";
+/** Positions of the sessions. */
+export const POSITIONS_FILE = "session_positions.log";
 /** The files of the sessions in a directory: definitions, positions. */
 export const SESSION_FILES: readonly string[] = [DEFINITIONS_FILE, POSITIONS_FILE];
 /** Delay before changes are written, to save writes: each one wears the boat's SD card. */

@@ -64,7 +64,7 @@ export class InstanceStores {
     this.#options = options;
     this.#record = record;
     const { frameStore } = options;
-    this.#sessions = frameStore && new StoredSessions({ ...options, store: frameStore.store });
+    this.#sessions = frameStore && new StoredSessions({ ...options, ...frameStore });
     record.storedThrough = () => this.#storedThrough();
     record.knowsHoles = () => this.#store?.isListed ?? true;
     record.storedOf = (epoch) => this.#store?.storedOf(epoch);

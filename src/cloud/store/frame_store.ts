@@ -9,4 +9,9 @@ export interface FrameStore {
   readonly cache: ObjectCache;
   /** Sidecars of objects on the local disk; left out: series are read from the frames. */
   readonly sidecars?: SidecarCache | undefined;
+  /** Name of this node, part of keys; default {@linkcode ONLY_NODE}. */
+  readonly node?: string | undefined;
 }
+
+/** Name of a node that shares its boats with no other one. */
+export const ONLY_NODE = "node";

@@ -137,7 +137,7 @@ export async function restoreBoat(options: MigrateOptions): Promise<MigratedBoat
       newest = name;
     }
   }
-  await restoreSessions(store, { id, directory: staging, signal });
+  await restoreSessions(store, { id, directory: staging, epoch: epochs.at(-1) ?? "", signal });
   const journal = () => JournalIndex.open(undefined, { log });
   const empty = await loadState(stateFile(staging), { id, journal, log });
   const state = storedState(empty, { epochs, storedOf: (epoch) => held.get(epoch) ?? new Ranges() });

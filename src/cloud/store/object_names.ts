@@ -58,9 +58,14 @@ export function parsePrunedKey(key: string): { epoch: string; first: number; las
     : undefined;
 }
 
-/** Key of the sessions of a boat's clients. */
-export function sessionsKey(id: string): string {
-  return `${SESSIONS_FOLDER}/${id}.json`;
+/** Beginning of the keys of the sessions of a boat's clients. */
+export function sessionsPrefix(id: string): string {
+  return `${SESSIONS_FOLDER}/${id}/`;
+}
+
+/** Key of the sessions of a boat's clients as one node has them. */
+export function sessionsKey(id: string, node: string): string {
+  return `${sessionsPrefix(id)}${node}.json`;
 }
 
 /** Key of an empty object that is stored to learn the time of the store. */

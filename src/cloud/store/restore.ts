@@ -41,8 +41,9 @@ export async function loadBoatState({ id, directory, frameStore, log }: {
   if (!frameStore || state.epochs.current !== undefined) return state;
   const objects = new BoatObjects({ id, ...frameStore });
   await inReadTime((signal) => objects.list(signal));
-  if (objects.epochs.length === 0) return state;
-  await inReadTime((signal) => restoreSessions(frameStore.store, { id, directory, signal }));
+  const epoch = objects.epochs.at(-1);
+  if (epoch === undefined) return state;
+  await inReadTime((signal) => restoreSessions(frameStore.store, { id, directory, epoch, signal }));
   return storedState(state, objects);
 }
 

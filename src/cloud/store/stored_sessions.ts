@@ -1,22 +1,34 @@
 import { AtomicFile } from "../../base/mod.ts";
-import { isStoreError, type ObjectStore } from "../../object_store/mod.ts";
-import { SESSION_FILES } from "../../stream/mod.ts";
-import { sessionsKey } from "./object_names.ts";
+import type { ObjectStore } from "../../object_store/mod.ts";
+import { mergeSessions, SESSION_FILES } from "../../stream/mod.ts";
+import { ONLY_NODE } from "./frame_store.ts";
+import { sessionsKey, sessionsPrefix } from "./object_names.ts";
 
 /** Longer files are not stored: a session takes some hundred bytes. */
 const MAX_BYTES = 64 * 1024 * 1024;
 /** Permissions of the files: they name the owners of sessions. */
 const MODE = 0o600;
+/** Directory below a boat's directory for files of other nodes, while they are merged. */
+const SCRATCH = ".sessions";
 
 /** Keeps the sessions of one boat in the store as its directory has them, so that another node goes on with them. */
 export class StoredSessions {
   readonly #id: string;
   readonly #directory: string;
   readonly #store: ObjectStore;
+  readonly #node: string;
   /** What the store was given last. */
   #stored: string | undefined;
 
-  constructor({ id, directory, store }: { id: string; directory: string; store: ObjectStore }) {
+  constructor(
+    { id, directory, store, node = ONLY_NODE }: {
+      id: string;
+      directory: string;
+      store: ObjectStore;
+      node?: string | undefined;
+    },
+  ) {
+    this.#node = node;
     this.#id = id;
     this.#directory = directory;
     this.#store = store;
@@ -32,7 +44,7 @@ export class StoredSessions {
   async put(signal?: AbortSignal): Promise<void> {
     const text = await this.#read();
     if (text === undefined || text === this.#stored) return;
-    await this.#store.put(sessionsKey(this.#id), new TextEncoder().encode(text), { signal });
+    await this.#store.put(sessionsKey(this.#id, this.#node), new TextEncoder().encode(text), { signal });
     this.#stored = text;
   }
 
@@ -52,23 +64,37 @@ export class StoredSessions {
 }
 
 /**
- * Writes the session files of a boat that another node has stored. Does nothing if there are none.
+ * Writes the session files of a boat that nodes have stored. Does nothing if there are none.
  *
+ * @param options.epoch the boat's current epoch
  * @throws {StoreError} the store does not answer
  * @throws {FileError} they cannot be written
  */
 export async function restoreSessions(
   store: ObjectStore,
-  { id, directory, signal }: { id: string; directory: string; signal?: AbortSignal | undefined },
+  { id, directory, epoch, signal }: {
+    id: string;
+    directory: string;
+    epoch: string;
+    signal?: AbortSignal | undefined;
+  },
 ): Promise<void> {
-  let text: string;
-  try {
-    text = new TextDecoder().decode(await store.get(sessionsKey(id), { signal }));
-  } catch (error) {
-    if (isStoreError(error, "missing")) return;
-    throw error;
+  const texts: string[] = [];
+  for await (const page of store.list({ prefix: sessionsPrefix(id), signal })) {
+    for (const { key } of page) texts.push(new TextDecoder().decode(await store.get(key, { signal })));
   }
-  const files = parse(text);
+  const scratch = `${directory}/${SCRATCH}`;
+  try {
+    const directories = texts.map((_, at) => `${scratch}/${at}`);
+    for (const [at, text] of texts.entries()) await writeFiles(`${scratch}/${at}`, parse(text));
+    await mergeSessions(directories, { into: directory, epoch });
+  } finally {
+    if (texts.length > 0) await Deno.remove(scratch, { recursive: true });
+  }
+}
+
+async function writeFiles(directory: string, files: Record<string, unknown>): Promise<void> {
+  await Deno.mkdir(directory, { recursive: true });
   for (const name of SESSION_FILES) {
     const content = files[name];
     if (typeof content !== "string") continue;

@@ -119,7 +119,7 @@ Deno.test(
         const [at, text] of ["", "{", "[]", '{"files":{"sessions.log":7}}', '{"files":{"sessions.log":"x\\u0000"}}']
           .entries()
       ) {
-        await store.put(`sessions/${BOAT}.json`, new TextEncoder().encode(text));
+        await store.put(`sessions/${BOAT}/node.json`, new TextEncoder().encode(text));
         await using cloud = await CloudFixture.start(`${folder}/node-${at}`, { frameStore, openReplica });
         const { sessions } = await cloud.boat.replica();
         assert.throws(() => sessions.get("pilot"), SessionError);
@@ -132,5 +132,43 @@ Deno.test(
       await assert.rejects(cloud.greeted({ headSeq: 10 }), /what the store has of the boat is unknown/);
       store.before = () => {};
       await cloud.greeted({ headSeq: 10 });
+    }),
+);
+
+Deno.test(
+  "of the sessions that several nodes have stored all go on, each from the highest position",
+  CLOUD,
+  () =>
+    withStore(async ({ folder, frameStore }) => {
+      const start = (node: string) =>
+        CloudFixture.start(`${folder}/${node}`, { frameStore: { ...frameStore, node }, openReplica });
+      const created = (cloud: CloudFixture, ids: string[]) =>
+        cloud.boat.replica().then(({ sessions }) => {
+          for (const id of ids) sessions.put(id, { filter: {}, timeoutMs: 3_600_000 });
+          return sessions;
+        });
+      {
+        await using cloud = await start("one");
+        await feed(cloud, { first: 1, last: 10 });
+        const sessions = await created(cloud, ["both", "first"]);
+        await feed(cloud, { first: 11, last: 300 });
+        await sessions.ack("both", 100);
+        await sessions.ack("first", 250);
+        await sessions.written();
+        await cloud.boat.ship();
+      }
+      {
+        await using cloud = await start("two");
+        await feed(cloud, { first: 301, last: 400 });
+        const sessions = await created(cloud, ["second"]);
+        await sessions.ack("both", 350);
+        await sessions.written();
+        await cloud.boat.ship();
+      }
+      await using cloud = await start("three");
+      await cloud.greeted({ headSeq: 400 });
+      const { sessions } = await cloud.boat.replica();
+      const cursors = ["both", "first", "second"].map((id) => sessions.get(id).cursor);
+      assert.deepEqual(cursors, [351, 251, 401]);
     }),
 );
