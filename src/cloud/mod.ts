@@ -17,6 +17,8 @@ export type { InstanceCounters, InstanceSummary } from "./instance/record.ts";
 export type { InstanceSession } from "./instance/sessions.ts";
 export * from "./instance/settings.ts";
 export type { InstanceStoresOptions } from "./instance/stores.ts";
+export { nodeName } from "./nodes/node_list.ts";
+export * from "./nodes/nodes.ts";
 export { importPeer, PeerImportError, type PeerImportOptions, type PeerImportReport } from "./peer/import.ts";
 export * from "./replica/replica.ts";
 export * from "./replica/snapshot.ts";

@@ -7,6 +7,7 @@ import {
   INSTANCE_DEFAULTS,
   Instances,
   type InstanceSettings,
+  type InstancesOptions,
   type OpenReplica,
 } from "../../src/cloud/mod.ts";
 import { BoatObjects } from "../../src/cloud/store/boat_objects.ts";
@@ -101,6 +102,7 @@ export interface CloudInit {
   clock?: Clock;
   openReplica?: OpenReplica;
   frameStore?: FrameStore;
+  nodes?: InstancesOptions["nodes"];
 }
 
 /** A cloud with its calls on a port of its own, over a directory. */
@@ -125,11 +127,11 @@ export class CloudFixture implements AsyncDisposable {
 
   static async start(
     dataDirectory: string,
-    { settings: changed, clock = systemClock, openReplica, frameStore }: CloudInit = {},
+    { settings: changed, clock = systemClock, openReplica, frameStore, nodes }: CloudInit = {},
   ): Promise<CloudFixture> {
     const settings = { ...SETTINGS, ...changed };
     const common = { settings: () => settings, clock, log: silentLogger };
-    const instances = await Instances.open({ ...common, dataDirectory, openReplica, frameStore });
+    const instances = await Instances.open({ ...common, dataDirectory, openReplica, frameStore, nodes });
     const service = new CloudService({ ...common, instances });
     const server = await ServerFixture.start({
       handshake: (...args) => service.handshake(...args),

@@ -136,7 +136,7 @@ test("frames that only a tail has are here, also while the disk takes no file", 
   const boat = await before.ensure("boat");
   await boat.handshake(request());
   await boat.enterLive({ end: () => {} });
-  for (let seq = 1; seq <= 20; seq++) boat.receive(liveFrame(seq));
+  for (let seq = 1; seq <= 20; seq++) boat.live.receive(liveFrame(seq));
   await eventually("the tail", () => boat.acknowledge() === 20);
   await Deno.mkdir(`${folder}/second/boat`, { recursive: true });
   for (const { name } of Deno.readDirSync(boat.directory)) {

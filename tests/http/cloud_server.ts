@@ -148,7 +148,7 @@ export class LiveBoat {
   /** Sends a message live; returns its number. */
   take({ id, bus, timeUs, data, offset, length }: Message): number {
     this.seq++;
-    this.instance.receive({
+    this.instance.live.receive({
       seq: this.seq,
       timestampUs: timeUs,
       canId: id + bus * 2 ** 29,

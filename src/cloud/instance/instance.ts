@@ -1,6 +1,5 @@
 import { errorText, JsonFile } from "../../base/mod.ts";
-import { type Message, newStoredFrame } from "../../frame/mod.ts";
-import { type HandshakeRequest, type HandshakeResponse, type LiveFrame, RpcError } from "../../replication/mod.ts";
+import { type HandshakeRequest, type HandshakeResponse, RpcError } from "../../replication/mod.ts";
 import type { BackfillFiles } from "../files/backfill_files.ts";
 import { DiagnosticEvents, type Note } from "../state/diagnostic_events.ts";
 import { InstanceHandshakes } from "./handshake.ts";
@@ -12,12 +11,11 @@ import {
   handshakeRequired,
   type InstanceSession,
   InstanceSessions,
-  readLive,
   type SessionKind,
   unavailable,
 } from "./sessions.ts";
 import { InstanceStores, type InstanceStoresOptions } from "./stores.ts";
-import { LiveRateMeter } from "../service/live_rate.ts";
+import { LiveFrames } from "./live_frames.ts";
 import type { Received } from "../state/received.ts";
 import type { Replica } from "../replica/replica.ts";
 import { encodeState, type InstanceState, stateFile } from "../state/state_file.ts";
@@ -40,18 +38,20 @@ export class Instance {
   readonly events: DiagnosticEvents;
   readonly record: InstanceRecord;
   readonly former: FormerHandshake;
+  readonly live: LiveFrames;
   readonly #options: InstanceStoresOptions;
   readonly #stateFile: JsonFile;
-  readonly #frame: Message = { ...newStoredFrame(), monoMs: 0 };
   readonly #stores: InstanceStores;
   readonly #copyDetector: CopyDetector;
   readonly #handshakes: InstanceHandshakes;
-  #rate: LiveRateMeter | undefined;
   readonly #sessions: InstanceSessions;
   #isStopped = false;
   /** The last of the operations on files, which run one after the other. */
   #turn: Promise<unknown> = Promise.resolve();
   #usedMs: number;
+  #heardMs = -Infinity;
+  /** The last storing of its frames, which run one after the other. */
+  #shipping: Promise<unknown> = Promise.resolve();
   #savedMs = -Infinity;
   #filesCheckedMs = -Infinity;
   #isChanged = false;
@@ -74,6 +74,7 @@ export class Instance {
       },
       onVanished: (frames, reason) => this.#noteVanished(frames, reason),
     }, this.record);
+    this.live = new LiveFrames({ stores: this.#stores, settings: options.settings });
     const common = { ...options, record: this.record, note: this.note };
     this.#copyDetector = new CopyDetector(common);
     this.former = new FormerHandshake(common);
@@ -133,13 +134,9 @@ export class Instance {
     if (error) this.#sessions.endAll(error);
   }
 
-  get recording(): InstanceSummary["recording"] {
-    return this.#stores.recording;
-  }
-
   summary(): InstanceSummary {
-    const { id, recording, connected } = this;
-    return { id, ...this.record.summary({ connected }), recording };
+    const { id, connected } = this;
+    return { id, ...this.record.summary({ connected }), recording: this.#stores.recording };
   }
 
   /** True if frames in its directory may not be in the store; without a store always. */
@@ -147,13 +144,24 @@ export class Instance {
     return this.#stores.hasUnstored;
   }
 
-  /** True if the boat has a journal of its own, in which it keeps frames until they are stored. */
+  /** True if the boat has a journal, which keeps frames until they are stored. */
   get keepsFrames(): boolean {
     return this.record.journalBytes > 0;
   }
 
-  /** Stores the frames of its files. Must not run twice at a time. @throws {StoreError} try again later */
-  async ship(signal?: AbortSignal): Promise<void> {
+  /** Time since the boat's last message, milliseconds; Infinity: none since the start. */
+  get silentMs(): number {
+    return this.#options.clock.monoMs() - this.#heardMs;
+  }
+
+  /** Stores the frames of its files. @throws {StoreError} try again later */
+  ship(signal?: AbortSignal): Promise<void> {
+    const shipped = this.#shipping.then(() => this.#ship(signal));
+    this.#shipping = shipped.catch(() => {});
+    return shipped;
+  }
+
+  async #ship(signal?: AbortSignal): Promise<void> {
     await this.#inTurn(async () => {
       await this.#open();
       if (await this.#stores.beginShipping(signal)) this.#sessions.endAll(unavailable("the store answers again"));
@@ -161,7 +169,24 @@ export class Instance {
     await this.#stores.ship(signal);
   }
 
-  /** For the {@linkcode CompactedBoat} that this is. */
+  /**
+   * Ends the streams of the boat and of its readers, because the boat is live at another node, and stores the rest. Returns
+   * true if nothing is left that only this node has: the instance is stopped then. @throws {StoreError} try again later
+   */
+  async release(): Promise<boolean> {
+    this.#sessions.endAll(unavailable("the boat is live at another node"));
+    await this.#inTurn(() => this.#stores.stopReplica());
+    await this.ship();
+    return await this.#inTurn(async () => {
+      if (this.connected || this.#isStopped) return false;
+      const isAllStored = await this.#stores.deleteShipped();
+      await this.#close();
+      if (!isAllStored || this.hasUnstored) return false;
+      this.#isStopped = true;
+      return true;
+    });
+  }
+
   readonly saveTimes = (signal: AbortSignal): Promise<void> => this.#stores.saveTimes(signal);
   readonly noteObjects = (changes: ObjectChanges): Promise<void> => this.#stores.noteObjects(changes);
 
@@ -221,7 +246,7 @@ export class Instance {
   enterLive(session: InstanceSession): Promise<void> {
     return this.#inTurn(async () => {
       await this.#enter("live", session);
-      this.rate.reconnected(this.#options.clock.monoMs());
+      this.live.rate.reconnected(this.#options.clock.monoMs());
       this.record.counters.liveStreams++;
       // Frames are recorded without a replica, too.
       if (!this.#options.openReplica) return;
@@ -253,37 +278,11 @@ export class Instance {
   noteActivity(): void {
     this.#isChanged = true;
     this.record.lastSeenMs = Math.floor(this.#options.clock.wallUs() / 1000);
-    this.#usedMs = this.#options.clock.monoMs();
-    this.rate.advance(this.#usedMs);
+    this.#heardMs = this.#usedMs = this.#options.clock.monoMs();
+    this.live.rate.advance(this.#usedMs);
   }
 
   readonly note: Note = (type, detail) => this.events.add(type, detail);
-
-  /**
-   * Records a live frame and publishes it. A frame with number 0 only introduces a device.
-   *
-   * @throws {RpcError} it cannot be recorded; the boat must send it again
-   */
-  receive(live: LiveFrame): void {
-    const { seq } = live;
-    const frame = this.#frame;
-    readLive(live, frame);
-    if (frame.bus >= this.#stores.buses.length) {
-      throw new RpcError(
-        "INVALID_ARGUMENT",
-        `frame ${seq} has bus ${frame.bus}, but the boat has only declared ${this.#stores.buses.length}`,
-      );
-    }
-    if (seq === 0) this.#stores.replica?.introduce(frame);
-    else if (this.#stores.append(seq, frame)) this.#stores.replica?.publish(seq, frame);
-  }
-
-  /** The rate limit of the boat's live frames, shared by all its streams. */
-  get rate(): LiveRateMeter {
-    const { rateLimit, rateBurst } = this.#options.settings();
-    if (!this.#rate?.isFor({ rateLimit, rateBurst })) this.#rate = new LiveRateMeter({ rateLimit, rateBurst });
-    return this.#rate;
-  }
 
   /** Wakes readers of the replica, because blocks of a backfill are on disk. */
   noteStored(): void {

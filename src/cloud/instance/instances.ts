@@ -11,6 +11,8 @@ import { isInstanceId } from "../../pki/mod.ts";
 import { isStoreError, StoreError } from "../../object_store/mod.ts";
 import { RpcError } from "../../replication/mod.ts";
 import { Instance } from "./instance.ts";
+import { EVENTS_FILE } from "../state/diagnostic_events.ts";
+import type { Nodes } from "../nodes/nodes.ts";
 import type { InstanceSettings } from "./settings.ts";
 import type { OpenReplica } from "../replica/replica.ts";
 import type { FrameStore } from "../store/frame_store.ts";
@@ -26,6 +28,8 @@ export interface InstancesOptions {
   openReplica?: OpenReplica | undefined;
   /** Where the frames of all boats go; left out: they stay in the data directory. */
   frameStore?: FrameStore | undefined;
+  /** Other nodes with the same store; left out: there are none. */
+  nodes?: Pick<Nodes, "isLiveElsewhere" | "hasSeen"> | undefined;
   /** Called when a file of a boat is complete and may be archived. */
   onFileEnded?: ((id: string) => void) | undefined;
   clock: Clock;
@@ -36,6 +40,12 @@ export interface InstancesOptions {
 const READ_AT_ONCE = 32;
 /** Boats whose files are read concurrently after a crash. */
 const RECOVERED_AT_ONCE = 4;
+/** Boats that are let go of concurrently: each may need to store frames first. */
+const RELEASED_AT_ONCE = 8;
+/** Time until a boat that could not be let go of is tried again. */
+const RELEASE_AGAIN_MS = 10_000;
+/** Interval of looking for boats that only the store has, if there are other nodes. */
+const RESTORE_EVERY_MS = 60_000;
 /** Minimum idle time before a surplus boat is closed: its boat may be between two calls. */
 const SURPLUS_AFTER_MS = 2000;
 
@@ -45,6 +55,10 @@ export class Instances implements Iterable<Instance> {
   readonly #lock: DirectoryLock;
   readonly #byId = new Map<string, Instance>();
   readonly #creating = new Map<string, Promise<Instance>>();
+  /** Boats that this node lets go of; `againMs`: when it tries the next time. */
+  readonly #releasing = new Map<string, Promise<void>>();
+  readonly #releaseAgainMs = new WeakMap<Instance, number>();
+  #restoredMs = -Infinity;
   /** Undefined after a boat was added. */
   #inOrder: readonly Instance[] | undefined;
   #isStopped = false;
@@ -100,6 +114,17 @@ export class Instances implements Iterable<Instance> {
     return this.#byId.get(id);
   }
 
+  /**
+   * The boat with this id, also if it was only connected to other nodes; undefined if it was never connected.
+   *
+   * @throws {StoreError} what the store has of the boat is unknown
+   */
+  async find(id: string): Promise<Instance | undefined> {
+    await this.#releasing.get(id);
+    const known = this.#byId.get(id);
+    return known || this.#isStopped || !this.#options.nodes?.hasSeen(id) ? known : await this.#create(id);
+  }
+
   [Symbol.iterator](): Iterator<Instance> {
     this.#inOrder ??= [...this.#byId.values()].sort((a, b) => a.id < b.id ? -1 : 1);
     return this.#inOrder[Symbol.iterator]();
@@ -112,6 +137,7 @@ export class Instances implements Iterable<Instance> {
    * cannot be created
    */
   async ensure(id: string): Promise<Instance> {
+    await this.#releasing.get(id);
     const known = this.#byId.get(id);
     if (known) return known;
     if (!isInstanceId(id)) throw new RpcError("INVALID_ARGUMENT", `"${id}" is not an instance id`);
@@ -134,9 +160,11 @@ export class Instances implements Iterable<Instance> {
 
   /** Loads the boats that only the store has. @throws {StoreError} the store does not answer: some may be missing */
   async restore(): Promise<void> {
-    const { frameStore } = this.#options;
+    const { frameStore, nodes, clock } = this.#options;
     if (!frameStore) return;
-    const ids = [...await storedBoats(frameStore.store)].filter((id) => isInstanceId(id));
+    this.#restoredMs = clock.monoMs();
+    const stored = [...await storedBoats(frameStore.store)];
+    const ids = stored.filter((id) => isInstanceId(id) && !nodes?.isLiveElsewhere(id) && !this.#releasing.has(id));
     const restore = async () => {
       for (let id = ids.pop(); id !== undefined; id = ids.pop()) if (!this.#byId.has(id)) await this.#create(id);
     };
@@ -167,12 +195,48 @@ export class Instances implements Iterable<Instance> {
     for (const instance of this.#byId.values()) {
       instance.runHousekeeping(surplus.has(instance) ? SURPLUS_AFTER_MS : brokerIdleTimeoutMs);
     }
+    this.#followNodes(nowMs);
+  }
+
+  /** Lets go of boats that are live at other nodes, and finds those that no node has any more. */
+  #followNodes(nowMs: number): void {
+    const { nodes, log } = this.#options;
+    if (!nodes || this.#isStopped) return;
+    for (const instance of this.#byId.values()) {
+      if (this.#releasing.size >= RELEASED_AT_ONCE) break;
+      const { id } = instance;
+      const isDue = nowMs >= (this.#releaseAgainMs.get(instance) ?? 0) && !this.#releasing.has(id);
+      if (!isDue || !nodes.isLiveElsewhere(id)) continue;
+      this.#releaseAgainMs.set(instance, nowMs + RELEASE_AGAIN_MS);
+      const released = this.#release(instance).catch((error: unknown) => {
+        log.warn("boat of another node not let go of", { id, error: errorText(error) });
+      }).finally(() => this.#releasing.delete(id));
+      this.#releasing.set(id, released);
+    }
+    if (nowMs - this.#restoredMs < RESTORE_EVERY_MS) return;
+    this.#restoredMs = nowMs;
+    this.restore().catch((error: unknown) =>
+      log.error("boats of the object store not listed", { error: errorText(error) })
+    );
+  }
+
+  /** Removes a boat that is live at another node, once all that this node has of it is in the store. */
+  async #release(instance: Instance): Promise<void> {
+    const { id, directory } = instance;
+    if (!await instance.release()) return;
+    this.#byId.delete(id);
+    this.#inOrder = undefined;
+    await instance.stop();
+    for await (const { name } of Deno.readDir(directory)) {
+      if (name !== EVENTS_FILE) await Deno.remove(`${directory}/${name}`, { recursive: true });
+    }
+    this.#options.log.info("boat is live at another node", { id });
   }
 
   /** Ends all streams, writes everything, and unlocks the directory. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    await Promise.allSettled(this.#creating.values());
+    await Promise.allSettled([...this.#creating.values(), ...this.#releasing.values()]);
     const all = [...this.#byId.values()];
     for (const stopped of await Promise.allSettled(all.map((instance) => instance.stop()))) {
       if (stopped.status === "fulfilled") continue;

@@ -290,6 +290,14 @@ export class InstanceStores {
     await this.#sessions?.put(signal);
   }
 
+  /** Deletes the local files whose frames are stored. Returns true if no other ones are left. Nobody may read them. */
+  async deleteShipped(): Promise<boolean> {
+    const [journal, ledger, store] = [this.#journal, this.#ledger, this.#store];
+    if (!journal || !ledger || !store) return false;
+    await store.deleteShipped({ index: journal.index, ledger });
+    return journal.index.files.every(({ path }) => isFrameKey(path));
+  }
+
   /** Stores what is known of its objects. @throws {StoreError} */
   async saveTimes(signal: AbortSignal): Promise<void> {
     await this.#store?.objects.saveTimes(signal);

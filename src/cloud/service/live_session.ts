@@ -150,12 +150,12 @@ export class LiveSession implements InstanceSession {
   #receiveFrames(frames: readonly LiveFrame[]): void {
     const { instance, settings } = this.#options;
     const { record: { counters } } = instance;
-    if (!instance.rate.take(this.#counted(frames))) {
+    if (!instance.live.rate.take(this.#counted(frames))) {
       counters.rateLimited++;
       throw new RpcError("RESOURCE_EXHAUSTED", `live frame rate exceeded (${settings().rateLimit}/s max)`);
     }
     for (const frame of frames) {
-      instance.receive(frame);
+      instance.live.receive(frame);
       if (frame.seq > 0) this.#frames++;
     }
     this.#sinceTurn += frames.length;
@@ -174,7 +174,7 @@ export class LiveSession implements InstanceSession {
       else if (seq > 0 && seq <= this.#headAtStart) late++;
       else counted++;
     }
-    return late === 0 || this.#options.instance.rate.catchUp(late) ? counted : counted + late;
+    return late === 0 || this.#options.instance.live.rate.catchUp(late) ? counted : counted + late;
   }
 
   #receiveStatus(status: BoatStatus): void {

@@ -106,7 +106,7 @@ export class BoatStore {
   async ship(spool: Spool, signal?: AbortSignal): Promise<void> {
     const { index, ledger, isOpen, epochs } = spool;
     for (const epoch of epochs()) await this.#objects.beginEpoch(epoch, signal);
-    await this.#deleteShipped(spool);
+    await this.deleteShipped(spool);
     for (const { path, epochWord } of index.files) {
       const name = basename(path);
       if (isFrameKey(path) || isOpen(name) || this.#shipped.has(name)) continue;
@@ -124,7 +124,8 @@ export class BoatStore {
     return expected === undefined || epoch === undefined || expected.subtract(this.storedOf(epoch)).count === 0;
   }
 
-  async #deleteShipped({ index, ledger }: Spool): Promise<void> {
+  /** Deletes local files whose frames are stored. */
+  async deleteShipped({ index, ledger }: Pick<Spool, "index" | "ledger">): Promise<void> {
     for (const { path } of index.files) {
       const name = basename(path);
       if (isFrameKey(path) || !this.#shipped.get(name)?.isWhole) continue;

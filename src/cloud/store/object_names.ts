@@ -21,6 +21,8 @@ const BLOCKS_FOLDER = "blocks";
 const PRUNED_FOLDER = "pruned";
 const CLOCK_FOLDER = "clock";
 const SESSIONS_FOLDER = "sessions";
+/** Beginning of the keys of nodes. */
+export const NODES_PREFIX = "nodes/";
 /** Digits of the position of an epoch. */
 const POSITION_DIGITS = 6;
 /** Digits of a number: keys are ordered by number. */
@@ -66,6 +68,11 @@ export function sessionsPrefix(id: string): string {
 /** Key of the sessions of a boat's clients as one node has them. */
 export function sessionsKey(id: string, node: string): string {
   return `${sessionsPrefix(id)}${node}.json`;
+}
+
+/** Key of a node; its content is its URL. */
+export function nodeKey(name: string): string {
+  return NODES_PREFIX + name;
 }
 
 /** Key of an empty object that is stored to learn the time of the store. */
