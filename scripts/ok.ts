@@ -16,6 +16,7 @@ const ENTRY_POINTS = [
     "src/client/mod.ts",
     "src/api/boat.ts",
     "src/api/cloud.ts",
+    "src/object_store/mod.ts",
     "src/api/cloud_server.ts",
     "src/api/simulation.ts",
     "src/version.ts",

@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
 import { turn } from "../base/mod.ts";
 
-/** Digests of a body. */
+/** Length and digests of a body. */
 export interface Digests {
+  /** Bytes. */
+  size: number;
   /** 16 bytes. */
   md5: Uint8Array;
   /** Lower-case hexadecimal, as in the `ETag` of most stores. */
@@ -15,14 +17,21 @@ export interface Digests {
 const SLICE_BYTES = 1024 * 1024;
 
 /** Computes both digests, in slices. */
-export async function digestBoth(body: Uint8Array): Promise<Digests> {
+export async function digestBoth(body: Uint8Array | AsyncIterable<Uint8Array>): Promise<Digests> {
   const [md5, sha256] = [createHash("md5"), createHash("sha256")];
-  for (let at = 0; at < body.length; at += SLICE_BYTES) {
-    if (at > 0) await turn();
-    const slice = body.subarray(at, at + SLICE_BYTES);
+  let size = 0;
+  for await (const slice of body instanceof Uint8Array ? slicesOf(body) : body) {
     md5.update(slice);
     sha256.update(slice);
+    size += slice.length;
   }
   const digest = new Uint8Array(md5.digest());
-  return { md5: digest, md5Hex: digest.toHex(), sha256Hex: sha256.digest("hex") };
+  return { size, md5: digest, md5Hex: digest.toHex(), sha256Hex: sha256.digest("hex") };
+}
+
+async function* slicesOf(body: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < body.length; at += SLICE_BYTES) {
+    if (at > 0) await turn();
+    yield body.subarray(at, at + SLICE_BYTES);
+  }
 }

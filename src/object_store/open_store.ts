@@ -25,7 +25,7 @@ export interface OpenStoreOptions {
   url: string;
   /** URL of an S3-compatible store, such as `https://minio.example.com:9000`. Default: AWS. */
   endpoint?: string | undefined;
-  /** Default: `AWS_REGION` or that of the profile; if there is none, with an endpoint `us-east-1`. */
+  /** Default: `AWS_REGION` or that of the profile; if there is none, `us-east-1`. */
   region?: string | undefined;
   /** The bucket is part of the path, not of the host name. Default: with an endpoint. */
   isPathStyle?: boolean | undefined;

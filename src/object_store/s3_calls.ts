@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
+import type { Readable } from "node:stream";
 import { importLate } from "../base/mod.ts";
 import { compareKeys } from "./key.ts";
-import { statusOf } from "./s3_errors.ts";
+import { describeOpening, s3Url, statusOf } from "./s3_errors.ts";
 import { MAX_OBJECT_BYTES, type ObjectInfo } from "./store.ts";
 import { StoreError } from "./store_error.ts";
 
@@ -19,11 +20,13 @@ export interface S3Credentials {
 
 /** Where the objects are, and who reads and writes them. */
 export interface S3CallsOptions {
+  /** Its name. */
   bucket: string;
   /** `https://host` or `http://host:port`; undefined: AWS itself. */
   endpoint: string | undefined;
-  /** Undefined: from where the AWS tools find it; if they find none and there is an endpoint, `us-east-1`. */
+  /** Undefined: from where the AWS tools find it; if they find none, `us-east-1`. */
   region: string | undefined;
+  /** The bucket is part of the path, not of the host name. */
   isPathStyle: boolean;
   /** Undefined: from where the AWS tools find them. */
   credentials: S3Credentials | undefined;
@@ -31,17 +34,24 @@ export interface S3CallsOptions {
 
 /** A body with what the store checks it by. */
 export interface S3Body {
-  bytes: Uint8Array;
+  /** A stream is for one call. */
+  content: Uint8Array | Readable;
+  /** Bytes. */
+  size: number;
   /** 16 bytes. */
   md5: Uint8Array;
   sha256Hex: string;
   /** Unique text that marks this call as the writer. */
-  writer: string;
+  writer?: string | undefined;
+  /** Undefined: the bucket's default. */
+  storageClass?: string | undefined;
 }
 
 /** An object as a store describes it. */
 export interface S3Description {
   info: ObjectInfo;
+  /** Without quotes; the MD5 in hexadecimal where nothing was encrypted or stored in parts. */
+  etag: string;
   /** As given with the body; undefined for objects of other programs. */
   sha256Hex: string | undefined;
   writer: string | undefined;
@@ -58,10 +68,14 @@ export interface S3Content {
 
 /** Time after which an idle connection is closed, milliseconds; stores close them after 20 s and more. */
 const IDLE_CONNECTION_MS = 15_000;
+/** Agent that keeps none: an idle one would delay the exit of a command. */
+const OWN_CONNECTIONS = { keepAlive: false, maxSockets: Infinity };
 /** Most keys in one request, as S3 has it. */
 export const DELETE_KEYS = 1000;
-/** Region of stores other than AWS, which have none. */
-const REGION_ELSEWHERE = "us-east-1";
+/** Time after which the package sends a large body to a store that does not answer `Expect: 100-continue`, milliseconds. */
+export const CONTINUE_WAIT_MS = 6000;
+/** Stores other than AWS have no regions; AWS names the bucket's where this is the wrong one. */
+const DEFAULT_REGION = "us-east-1";
 /** Entries of an object's metadata (`x-amz-meta-`). */
 const METADATA = { sha256: "sha256", writer: "writer" };
 
@@ -69,20 +83,16 @@ const METADATA = { sha256: "sha256", writer: "writer" };
 export class S3Calls implements Disposable {
   readonly #package: S3Package;
   readonly #client: InstanceType<S3Package["S3Client"]>;
-  readonly #connections: Deno.HttpClient;
+  readonly #connections: Deno.HttpClient | undefined;
   readonly #bucket: string;
 
-  private constructor(s3: S3Package, { bucket, endpoint, region, isPathStyle, credentials }: S3CallsOptions) {
+  private constructor(
+    s3: S3Package,
+    { bucket, endpoint, region, isPathStyle, credentials, isOfFiles }: S3CallsOptions & { isOfFiles: boolean },
+  ) {
     this.#package = s3;
     this.#bucket = bucket;
-    const client = this.#connections = Deno.createHttpClient({ poolIdleTimeout: IDLE_CONNECTION_MS });
-    // A redirected request has the wrong signature; a body that a proxy compressed has another length.
-    const requestInit = (
-      { headers }: { headers: Record<string, string> },
-    ): RequestInit & { client: Deno.HttpClient } => ({
-      ...{ redirect: "manual", client },
-      headers: new Headers({ ...headers, "accept-encoding": "identity" }),
-    });
+    this.#connections = isOfFiles ? undefined : Deno.createHttpClient({ poolIdleTimeout: IDLE_CONNECTION_MS });
     this.#client = new s3.S3Client({
       ...(endpoint !== undefined && { endpoint }),
       ...(region !== undefined && { region }),
@@ -93,34 +103,40 @@ export class S3Calls implements Disposable {
           ...(credentials.sessionToken !== undefined && { sessionToken: credentials.sessionToken }),
         },
       }),
-      forcePathStyle: isPathStyle,
+      forcePathStyle: isPathStyle || needsPath(bucket, endpoint),
       maxAttempts: 1,
       // Bodies have Content-MD5 and x-amz-content-sha256, which stores other than AWS know as well.
       requestChecksumCalculation: "WHEN_REQUIRED",
       responseChecksumValidation: "WHEN_REQUIRED",
-      requestHandler: new s3.FetchHttpHandler({ requestInit }),
+      // `fetch` sends streams in chunks, which stores refuse, and does not wait for `100 Continue`.
+      requestHandler: this.#connections
+        ? new s3.FetchHttpHandler({ requestInit: requestInitOf(this.#connections) })
+        : { httpAgent: OWN_CONNECTIONS, httpsAgent: OWN_CONNECTIONS },
+      // Without one the package warns on the console of streams that it cannot send again; that is done here.
+      ...(isOfFiles && { logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} } }),
     });
   }
 
   /**
    * Loads the package and finds region and credentials.
    *
-   * @throws {Error} there are none, or the package cannot be loaded
+   * @param transport.isOfFiles bodies may be streams, and each call has a connection of its own; default: false
+   * @throws {StoreError} `denied`: there are no credentials; `unsuitable`: the package cannot be loaded
    */
-  static async open(options: S3CallsOptions): Promise<S3Calls> {
-    const s3 = await importLate<S3Package>(new URL("./s3_package.ts", import.meta.url));
-    let calls = new S3Calls(s3, options);
+  static async open(options: S3CallsOptions, { isOfFiles = false } = {}): Promise<S3Calls> {
+    let calls: S3Calls | undefined;
     try {
-      if (!await calls.#hasRegion() && options.endpoint !== undefined) {
+      const s3 = await importLate<S3Package>(new URL("./s3_package.ts", import.meta.url));
+      calls = new S3Calls(s3, { ...options, isOfFiles });
+      if (!await calls.#hasRegion()) {
         calls[Symbol.dispose]();
-        calls = new S3Calls(s3, { ...options, region: REGION_ELSEWHERE });
+        calls = new S3Calls(s3, { ...options, isOfFiles, region: DEFAULT_REGION });
       }
-      await calls.#client.config.region();
       await calls.#client.config.credentials();
       return calls;
     } catch (error) {
-      calls[Symbol.dispose]();
-      throw error;
+      calls?.[Symbol.dispose]();
+      throw describeOpening(error, s3Url(options));
     }
   }
 
@@ -131,18 +147,25 @@ export class S3Calls implements Disposable {
   /** Sends an object; returns its `ETag` without quotes. */
   async put(
     key: string,
-    { bytes, md5, sha256Hex, writer, isNew, signal }: S3Body & { isNew: boolean; signal: AbortSignal },
+    { content, size, md5, sha256Hex, writer, storageClass, isNew, signal }: S3Body & {
+      isNew: boolean;
+      signal: AbortSignal;
+    },
   ): Promise<string | undefined> {
-    const command = new this.#package.PutObjectCommand({
-      ...{ Bucket: this.#bucket, Key: key, Body: bytes, ContentLength: bytes.length },
+    const { PutObjectCommand } = this.#package;
+    const command = new PutObjectCommand({
+      ...{ Bucket: this.#bucket, Key: key, Body: content, ContentLength: size },
       ...(isNew && { IfNoneMatch: "*" }),
       ContentMD5: md5.toBase64(),
       ContentType: "application/octet-stream",
-      Metadata: { [METADATA.sha256]: sha256Hex, [METADATA.writer]: writer },
+      Metadata: { [METADATA.sha256]: sha256Hex, ...(writer !== undefined && { [METADATA.writer]: writer }) },
     });
-    // Else the package would hash the body a second time, all at once.
+    // Else the package would hash the body a second time, all at once, or sign a stream without its hash.
     command.middlewareStack.add((next) => (args) => {
-      partsOf(args.request).headers["x-amz-content-sha256"] = sha256Hex;
+      const { headers } = partsOf(args.request);
+      headers["x-amz-content-sha256"] = sha256Hex;
+      // The command's type allows only the classes of AWS.
+      if (storageClass !== undefined) headers["x-amz-storage-class"] = storageClass;
       return next(args);
     }, { step: "build" });
     const { ETag } = await this.#client.send(command, { abortSignal: signal });
@@ -180,7 +203,7 @@ export class S3Calls implements Disposable {
     throw new StoreError(`Cannot read "${key}" of bucket "${this.#bucket}": ${why}`, { kind: "damaged" });
   }
 
-  /** Describes an object; undefined if there is none. */
+  /** Describes an object; undefined if there is none, or no such bucket. */
   async head(key: string, signal: AbortSignal): Promise<S3Description | undefined> {
     try {
       const { HeadObjectCommand } = this.#package;
@@ -188,19 +211,22 @@ export class S3Calls implements Disposable {
         new HeadObjectCommand({ Bucket: this.#bucket, Key: key }),
         { abortSignal: signal },
       );
-      this.#tagOf(ETag, key);
       return {
         info: { key, size: ContentLength, lastModifiedMs: LastModified?.getTime() ?? 0 },
+        etag: this.#tagOf(ETag, key),
         sha256Hex: Metadata?.[METADATA.sha256],
         writer: Metadata?.[METADATA.writer],
       };
     } catch (error) {
-      if (statusOf(error) !== 404) throw error;
-      // The answer has no body that would say which of the two is missing.
-      const { HeadBucketCommand } = this.#package;
-      await this.#client.send(new HeadBucketCommand({ Bucket: this.#bucket }), { abortSignal: signal });
-      return undefined;
+      if (statusOf(error) === 404) return undefined;
+      throw error;
     }
+  }
+
+  /** Fails if the bucket does not exist. */
+  async requireBucket(signal: AbortSignal): Promise<undefined> {
+    const { HeadBucketCommand } = this.#package;
+    await this.#client.send(new HeadBucketCommand({ Bucket: this.#bucket }), { abortSignal: signal });
   }
 
   /** Lists up to `limit` objects; the last page has fewer. */
@@ -243,6 +269,7 @@ export class S3Calls implements Disposable {
     // S3 required it for this request before it knew other checksums; some stores still do.
     command.middlewareStack.add((next) => (args) => {
       const { headers, body } = partsOf(args.request);
+      if (typeof body !== "string") throw new TypeError("a list of keys is no text");
       headers["content-md5"] = createHash("md5").update(body).digest("base64");
       return next(args);
     }, { step: "build" });
@@ -257,18 +284,31 @@ export class S3Calls implements Disposable {
   /** Closes all connections. */
   [Symbol.dispose](): void {
     this.#client.destroy();
-    this.#connections.close();
+    this.#connections?.close();
   }
 }
 
+// A redirected request has the wrong signature; a body that a proxy compressed has another length.
+const requestInitOf =
+  (client: Deno.HttpClient) =>
+  ({ headers }: { headers: Record<string, string> }): RequestInit & { client: Deno.HttpClient } => ({
+    ...{ redirect: "manual", client },
+    headers: new Headers({ ...headers, "accept-encoding": "identity" }),
+  });
+
+/**
+ * Whether the bucket cannot be a part of the host name: before an IP address, before a short name, and where the
+ * certificate of the host does not cover it.
+ */
+function needsPath(bucket: string, endpoint: string | undefined): boolean {
+  return bucket.includes(".") || endpoint !== undefined && /^[\d.]+$|^\[|^[^.]+$/.test(new URL(endpoint).hostname);
+}
+
 /** Headers of a request of the package, which can be changed, and its body. */
-function partsOf(request: unknown): { headers: Record<string, string>; body: string | Uint8Array } {
+function partsOf(request: unknown): { headers: Record<string, string>; body: unknown } {
   if (typeof request === "object" && request !== null && "headers" in request && "body" in request) {
     const { headers, body } = request;
-    const hasBody = typeof body === "string" || body instanceof Uint8Array;
-    if (typeof headers === "object" && headers !== null && hasBody) {
-      return { headers: headers as Record<string, string>, body };
-    }
+    if (typeof headers === "object" && headers !== null) return { headers: headers as Record<string, string>, body };
   }
   throw new TypeError("a request of @aws-sdk/client-s3 has no headers or no body");
 }

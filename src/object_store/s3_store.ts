@@ -1,8 +1,9 @@
-import { backoffMs, type BackoffOptions, errorText, pause } from "../base/mod.ts";
+import type { BackoffOptions } from "../base/mod.ts";
 import { digestBoth, type Digests } from "./digest.ts";
 import { checkBody, checkKey, checkRange } from "./key.ts";
 import { DELETE_KEYS, type S3Body, S3Calls, type S3CallsOptions, type S3Description } from "./s3_calls.ts";
-import { describeFailure, statusOf } from "./s3_errors.ts";
+import { s3Url, statusOf } from "./s3_errors.ts";
+import { S3Requests } from "./s3_requests.ts";
 import {
   type CallOptions,
   type ListOptions,
@@ -12,7 +13,7 @@ import {
   type PutOptions,
   type RangeOptions,
 } from "./store.ts";
-import { isStoreError, StoreError } from "./store_error.ts";
+import { StoreError } from "./store_error.ts";
 
 /** Where the objects are, and limits of requests. */
 export interface S3StoreOptions extends S3CallsOptions {
@@ -24,14 +25,6 @@ export interface S3StoreOptions extends S3CallsOptions {
   attempts: number;
   /** Pauses between attempts; each is varied by half, so that many clients do not return at the same time. */
   retry: BackoffOptions;
-}
-
-/** A request that may take several attempts. */
-interface Request<T> {
-  /** For messages, such as `store "a/b" in`. */
-  action: string;
-  signal: AbortSignal | undefined;
-  send: (signal: AbortSignal) => Promise<T>;
 }
 
 const PRECONDITION_FAILED = 412;
@@ -50,15 +43,16 @@ const RANGE_NOT_SATISFIABLE = 416;
 export class S3Store implements ObjectStore {
   /** `s3://BUCKET/PREFIX`. */
   readonly url: string;
-  readonly #options: S3StoreOptions;
   readonly #calls: S3Calls;
+  readonly #requests: S3Requests;
   readonly #prefix: string;
 
   private constructor(calls: S3Calls, options: S3StoreOptions) {
     this.#calls = calls;
-    this.#options = options;
     this.#prefix = options.prefix === "" ? "" : `${options.prefix}/`;
-    this.url = urlOf(options);
+    this.url = s3Url(options);
+    const { requestTimeoutMs: timeoutMs, attempts, retry } = options;
+    this.#requests = new S3Requests({ url: this.url, timeoutMs, attempts, retry });
   }
 
   /**
@@ -67,20 +61,14 @@ export class S3Store implements ObjectStore {
    * @throws {StoreError} `denied`: there are no credentials; `unsuitable`: no region, or the client cannot be loaded
    */
   static async open(options: S3StoreOptions): Promise<S3Store> {
-    try {
-      return new S3Store(await S3Calls.open(options), options);
-    } catch (error) {
-      const why = errorText(error).split("\n", 1)[0] ?? "";
-      const kind = /credential/i.test(why) ? "denied" : "unsuitable";
-      throw new StoreError(`Cannot open the object store ${urlOf(options)}: ${why}`, { kind, cause: error });
-    }
+    return new S3Store(await S3Calls.open(options), options);
   }
 
   /** See {@linkcode ObjectStore}. */
   async putIfAbsent(key: string, bytes: Uint8Array, options: PutOptions = {}): Promise<"stored" | "exists"> {
     const { body, digests } = await this.#prepare(key, bytes, options);
     const { signal } = options;
-    const etag = await this.#request({
+    const etag = await this.#requests.send({
       action: `store "${key}" in`,
       signal,
       send: async (signal) => {
@@ -102,7 +90,7 @@ export class S3Store implements ObjectStore {
   /** See {@linkcode ObjectStore}. */
   async put(key: string, bytes: Uint8Array, options: PutOptions = {}): Promise<void> {
     const { body, digests } = await this.#prepare(key, bytes, options);
-    const etag = await this.#request({
+    const etag = await this.#requests.send({
       action: `store "${key}" in`,
       signal: options.signal,
       send: (signal) => this.#calls.put(this.#prefix + key, { ...body, isNew: false, signal }),
@@ -115,7 +103,7 @@ export class S3Store implements ObjectStore {
   async get(key: string, { signal }: CallOptions = {}): Promise<Uint8Array<ArrayBuffer>> {
     checkKey(key);
     const action = `read "${key}" in`;
-    const { bytes, sha256Hex, md5Hex } = await this.#request({
+    const { bytes, sha256Hex, md5Hex } = await this.#requests.send({
       action,
       signal,
       send: (signal) => this.#calls.get(this.#prefix + key, { signal }),
@@ -135,7 +123,7 @@ export class S3Store implements ObjectStore {
     checkKey(key);
     checkRange({ offset, length });
     const action = `read "${key}" in`;
-    const found = await this.#request({
+    const found = await this.#requests.send({
       action,
       signal,
       send: async (signal) => {
@@ -160,7 +148,7 @@ export class S3Store implements ObjectStore {
   async *list({ prefix = "", after = "", limit = Infinity, signal }: ListOptions = {}): AsyncGenerator<ObjectInfo[]> {
     let [left, last] = [limit, after];
     while (left > 0) {
-      const { entries, isLast } = await this.#request({
+      const { entries, isLast } = await this.#requests.send({
         action: `list "${prefix}" in`,
         signal,
         send: (signal) =>
@@ -190,7 +178,7 @@ export class S3Store implements ObjectStore {
     keys.forEach(checkKey);
     for (let at = 0; at < keys.length; at += DELETE_KEYS) {
       const batch = keys.slice(at, at + DELETE_KEYS).map((key) => this.#prefix + key);
-      await this.#request({
+      await this.#requests.send({
         action: "delete objects in",
         signal,
         send: async (signal) => {
@@ -223,62 +211,23 @@ export class S3Store implements ObjectStore {
     signal?.throwIfAborted();
     const digests = await digestBoth(bytes);
     const writer = crypto.randomUUID();
-    return { digests, body: { bytes, md5: md5 ?? digests.md5, sha256Hex: digests.sha256Hex, writer } };
+    return { digests, body: { ...digests, content: bytes, md5: md5 ?? digests.md5, writer } };
   }
 
   async #describe(key: string, signal: AbortSignal | undefined): Promise<S3Description | undefined> {
-    const send = (signal: AbortSignal) => this.#calls.head(this.#prefix + key, signal);
-    return await this.#request({ action: `look up "${key}" in`, signal, send });
+    const send = async (signal: AbortSignal) =>
+      // The first answer has no body that would say which of the two is missing.
+      await this.#calls.head(this.#prefix + key, signal) ?? await this.#calls.requireBucket(signal);
+    return await this.#requests.send({ action: `look up "${key}" in`, signal, send });
   }
 
   #notKept(key: string): StoreError {
     const why = "the store answered that it has it, but does not have these bytes";
     return new StoreError(`Cannot store "${key}" in ${this.url}: ${why}`, { kind: "damaged" });
   }
-
-  /** Sends a request, again after a pause while the store is `away`. */
-  async #request<T>({ action, signal, send }: Request<T>): Promise<T> {
-    const { attempts, retry } = this.#options;
-    for (let attempt = 1;; attempt++) {
-      signal?.throwIfAborted();
-      try {
-        return await this.#attempt({ action, signal, send });
-      } catch (error) {
-        if (signal?.aborted) throw signal.reason;
-        if (!isStoreError(error, "away") || attempt >= attempts) throw error;
-      }
-      await pause(backoffMs(attempt, retry) * (0.5 + Math.random()), signal);
-    }
-  }
-
-  async #attempt<T>({ action, signal, send }: Request<T>): Promise<T> {
-    const { requestTimeoutMs } = this.#options;
-    const ending = new AbortController();
-    const abort = () => ending.abort(signal?.reason);
-    signal?.addEventListener("abort", abort, { once: true });
-    let isLate = false;
-    const timer = setTimeout(() => {
-      isLate = true;
-      ending.abort(new Error(`it took longer than ${requestTimeoutMs / 1000} s`));
-    }, requestTimeoutMs);
-    try {
-      return await send(ending.signal);
-    } catch (error) {
-      const cause = isLate ? ending.signal.reason : error;
-      throw describeFailure(cause, { action, url: this.url });
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", abort);
-    }
-  }
-}
-
-function urlOf({ bucket, prefix, endpoint }: S3StoreOptions): string {
-  const at = endpoint === undefined ? "" : ` at ${new URL(endpoint).host}`;
-  return `s3://${bucket}/${prefix}`.replace(/\/$/, "") + at;
 }
 
 /** Whether an object was written by this very call, and whole. */
-function isWrittenBy(found: S3Description | undefined, { bytes, sha256Hex, writer }: S3Body): boolean {
-  return found?.writer === writer && found.sha256Hex === sha256Hex && found.info.size === bytes.length;
+function isWrittenBy(found: S3Description | undefined, { size, sha256Hex, writer }: S3Body): boolean {
+  return found !== undefined && found.writer === writer && found.sha256Hex === sha256Hex && found.info.size === size;
 }

@@ -4,10 +4,10 @@ import { formatFileName } from "../../src/journal/file/name.ts";
 import { JournalRetention } from "../../src/journal/mod.ts";
 import { inFolder } from "../support/folder.ts";
 import { START_US } from "../support/messages.ts";
+import { MemoryS3 } from "../support/memory_s3.ts";
 import { needs } from "../support/needs.ts";
 import { BUCKET, S3_ENVIRONMENT, S3Server } from "../support/s3_server.ts";
 import { taskArgs } from "../support/task.ts";
-import { findAwsAccount } from "../../cli/commands/archive_s3/aws_credentials.ts";
 
 const PERMISSIONS = ["env", "net", "read", "run", "sys", "write"] as const;
 const STORE = needs({ permissions: [...PERMISSIONS], programs: ["sh", "s3rver"] });
@@ -72,79 +72,58 @@ Deno.test("archive-s3 ends at SIGTERM while a store keeps it waiting", PROCESS, 
     listener.close();
   }));
 
-const FILES = needs({ permissions: ["read", "write"] });
-const PROCESSES = needs({ permissions: ["read", "write", "run"], programs: ["sh", "echo"] });
-
-const CONFIG = `
-[default]
-region = eu-west-1
-[profile boat]
-region=eu-north-1
-output = json
-[profile bridge]
-credential_process = echo '{"Version": 1, "AccessKeyId": "AKIAP", "SecretAccessKey": "process", "SessionToken": "tok"}'
-[profile broken]
-credential_process = echo 'my-secret'
-[profile failing]
-credential_process = exit 3
-`;
-const CREDENTIALS = `# keys
-[default]
-aws_access_key_id = AKIAD
-aws_secret_access_key = d/e+f=
-[boat]
-aws_access_key_id = AKIAB
-aws_secret_access_key = b
-aws_session_token = t
-`;
-
-/** Writes both files where the AWS tools have them, and gives a home directory. */
-async function writeFiles(home: string): Promise<void> {
-  await Deno.mkdir(`${home}/.aws`);
-  await Deno.writeTextFile(`${home}/.aws/config`, CONFIG);
-  await Deno.writeTextFile(`${home}/.aws/credentials`, CREDENTIALS);
+/** Runs the command with a profile "boat" and further variables of the AWS tools. */
+async function archiveAs(
+  variables: Record<string, string>,
+  { folder, endpoint }: { folder: string; endpoint: string },
+): Promise<{ code: number; answer: { status: string; error?: string } }> {
+  const path = `${folder}/1.lpj`;
+  await Deno.writeTextFile(path, "frames");
+  await Deno.mkdir(`${folder}/.aws`, { recursive: true });
+  await Deno.writeTextFile(
+    `${folder}/.aws/credentials`,
+    "[boat]\naws_access_key_id = OFPROFILE\naws_secret_access_key = a\n",
+  );
+  const { DENO_DIR = "", HOME = "", PATH = "" } = Deno.env.toObject();
+  const command = new Deno.Command(Deno.execPath(), {
+    args: taskArgs("cli", "archive-s3", "-bucket", BUCKET, "-endpoint", endpoint, "-attempts", "1"),
+    clearEnv: true,
+    env: { PATH, DENO_DIR: DENO_DIR || `${HOME}/.cache/deno`, AWS_EC2_METADATA_DISABLED: "true", ...variables },
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "null",
+  }).spawn();
+  const input = command.stdin.getWriter();
+  await input.write(new TextEncoder().encode(JSON.stringify({ path, instance_id: "boat" }) + "\n"));
+  await input.close();
+  const { code, stdout } = await command.output();
+  return { code, answer: JSON.parse(new TextDecoder().decode(stdout)) };
 }
 
 Deno.test(
-  "credentials come from the environment, then from the profile's files",
-  FILES,
+  "archive-s3 uses the keys of the environment, then those of the profile, and says if there are none",
+  PROCESS,
   () =>
-    inFolder(async (HOME) => {
-      await writeFiles(HOME);
-      const variables = { AWS_ACCESS_KEY_ID: "AKIAE", AWS_SECRET_ACCESS_KEY: "e" };
-      assert.deepEqual(await findAwsAccount({ HOME, ...variables }), {
-        credentials: { accessKeyId: "AKIAE", secretAccessKey: "e", sessionToken: undefined },
-        region: "eu-west-1",
+    inFolder(async (folder) => {
+      const seen: string[] = [];
+      await using s3 = new MemoryS3({}, (headers) => {
+        const [, key = "none", region = "none"] =
+          /Credential=(\w+)\/\d+\/([^/]+)/.exec(headers.get("authorization") ?? "") ?? [];
+        seen.push(`${key} ${region}`);
       });
-      assert.deepEqual(await findAwsAccount({ HOME }), {
-        credentials: { accessKeyId: "AKIAD", secretAccessKey: "d/e+f=", sessionToken: undefined },
-        region: "eu-west-1",
-      });
-      assert.deepEqual(await findAwsAccount({ HOME, AWS_PROFILE: "boat" }), {
-        credentials: { accessKeyId: "AKIAB", secretAccessKey: "b", sessionToken: "t" },
-        region: "eu-north-1",
-      });
-      const elsewhere = { HOME: "/nowhere", AWS_SHARED_CREDENTIALS_FILE: `${HOME}/.aws/credentials` };
-      assert.equal((await findAwsAccount(elsewhere)).credentials.accessKeyId, "AKIAD");
-    }),
-);
-
-Deno.test(
-  "credentials may come from a profile's own program, whose words are in no message",
-  PROCESSES,
-  () =>
-    inFolder(async (HOME) => {
-      await writeFiles(HOME);
-      const { credentials } = await findAwsAccount({ HOME, AWS_PROFILE: "bridge" });
-      assert.deepEqual(credentials, { accessKeyId: "AKIAP", secretAccessKey: "process", sessionToken: "tok" });
-      await assert.rejects(findAwsAccount({ HOME, AWS_PROFILE: "broken" }), (error: Error) => {
-        assert.equal(error.message, "Cannot get credentials: the credential_process printed none");
-        return true;
-      });
-      await assert.rejects(findAwsAccount({ HOME, AWS_PROFILE: "failing" }), /credential_process ended with code 3$/);
-      await assert.rejects(
-        findAwsAccount({ HOME, AWS_PROFILE: "none" }),
-        /^Error: Cannot find credentials: .* "none" /,
+      const at = { folder, endpoint: s3.endpoint };
+      const keys = { AWS_ACCESS_KEY_ID: "OFENVIRONMENT", AWS_SECRET_ACCESS_KEY: "e" };
+      const profile = { HOME: folder, AWS_PROFILE: "boat" };
+      const ok = { code: 0, answer: { path: `${folder}/1.lpj`, status: "ok" } };
+      assert.deepEqual(await archiveAs({ ...profile, ...keys, AWS_DEFAULT_REGION: "eu-north-1" }, at), ok);
+      assert.deepEqual([...new Set(seen.splice(0))], ["OFENVIRONMENT eu-north-1"]);
+      assert.deepEqual(await archiveAs(profile, at), ok);
+      assert.deepEqual([...new Set(seen.splice(0))], ["OFPROFILE us-east-1"]);
+      const { code, answer } = await archiveAs({ HOME: folder }, at);
+      assert.deepEqual([code, answer.status, seen], [2, "error", []]);
+      assert.match(
+        answer.error ?? "",
+        /found no credentials, neither AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY nor /,
       );
     }),
 );

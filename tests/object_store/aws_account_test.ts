@@ -63,6 +63,22 @@ Deno.test("S3 store: credentials and region come from a profile in the shared fi
   });
 });
 
+Deno.test("S3 store: credentials come from a profile's own program, whose words are in no message", CHILD, async () => {
+  const keys = '{"Version": 1, "AccessKeyId": "AKIAP", "SecretAccessKey": "process", "SessionToken": "tok"}';
+  const config = `[profile bridge]\ncredential_process = echo '${keys}'\n` +
+    "[profile broken]\ncredential_process = echo my-secret\n" +
+    "[profile failing]\ncredential_process = echo my-secret >&2; exit 3\n";
+  const openAs = (profile: string) =>
+    open({ environment: { AWS_PROFILE: profile, AWS_EC2_METADATA_DISABLED: "true" }, files: { config } });
+  assert.deepEqual(await openAs("bridge"), { result: "stored", identities: ["AKIAP/DAY/us-east-1 tok"] });
+  for (const profile of ["broken", "failing", "none"]) {
+    const { result, identities } = await openAs(profile);
+    assert.match(result, /^denied: Cannot open the object store .*: found no credentials, .* credential_process /);
+    assert.doesNotMatch(result, /my-secret/);
+    assert.deepEqual(identities, []);
+  }
+});
+
 Deno.test("S3 store: credentials come from a web identity, as in Kubernetes", CHILD, async () => {
   const asked: URLSearchParams[] = [];
   await using service = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
@@ -89,6 +105,9 @@ Deno.test("S3 store: credentials come from a web identity, as in Kubernetes", CH
 
 Deno.test("S3 store: without credentials nothing is sent, and the message says so", CHILD, async () => {
   const { result, identities } = await open({ environment: { AWS_EC2_METADATA_DISABLED: "true" } });
-  assert.match(result, /^denied: Cannot open the object store s3:\/\/boats at 127\.0\.0\.1:\d+: .*credentials/i);
+  assert.match(
+    result,
+    /^denied: Cannot open the object store s3:\/\/boats at \S+: found no credentials, neither AWS_ACCESS_KEY_ID and /,
+  );
   assert.deepEqual(identities, []);
 });

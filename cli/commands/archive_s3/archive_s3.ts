@@ -4,14 +4,13 @@
  * @module
  */
 import { errorText } from "@vessel/gateway/base";
+import { S3Archive } from "@vessel/gateway/object-store";
 import { basename } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { EXIT, type Program, type ProgramContext, runOnce } from "../../program/program.ts";
 import { type Environment, parseCommandLine } from "../../settings/options.ts";
-import { findAwsAccount } from "./aws_credentials.ts";
 import { archiveS3Checks, archiveS3Options, type ArchiveS3Settings, isKeyPart } from "./options.ts";
-import { S3Store } from "./s3_store.ts";
 
 /** Name, operands and settings of `vbg archive-s3`. */
 export const program: Program<ArchiveS3Settings> = {
@@ -25,7 +24,7 @@ export const program: Program<ArchiveS3Settings> = {
   positionals: "[FILE ...]",
 };
 
-const DEFAULT_REGION = "us-east-1";
+const OTHER_OBJECT = "another object is there. Do two boats have the same instance id?";
 
 /** A file to archive, from a line of standard input. */
 interface Request {
@@ -60,8 +59,8 @@ export async function run(
   const code = await runOnce(program, {
     context: { ...context, printError },
     run: async (settings, paths) => {
-      const store = await openStore(settings, context.environment);
-      await archiveAll(readRequests(input, printError), { store, settings, answer });
+      using archive = await openArchive(settings, context.environment);
+      await archiveAll(readRequests(input, printError), { archive, settings, answer });
       answerAll(paths, { answer, why: "no line on standard input says whose file it is" });
       return EXIT.ok;
     },
@@ -77,24 +76,21 @@ function answerAll(paths: readonly string[], { answer, why }: { answer: Answer; 
   for (const path of paths) answer(path, why);
 }
 
-async function openStore(settings: ArchiveS3Settings, environment: Environment): Promise<S3Store> {
-  const { credentials, region } = await findAwsAccount(environment);
-  return new S3Store({
-    bucket: settings.bucket,
-    endpoint: settings.endpoint,
-    region: settings.region || environment["AWS_REGION"] || environment["AWS_DEFAULT_REGION"] || region ||
-      DEFAULT_REGION,
-    isPathStyle: settings.pathStyle,
-    storageClass: settings.storageClass,
-    credentials,
-    stallMs: settings.timeoutMs,
-    attempts: settings.attempts,
+function openArchive(settings: ArchiveS3Settings, environment: Environment): Promise<S3Archive> {
+  const { bucket, endpoint, pathStyle: isPathStyle, storageClass, timeoutMs: stallMs, attempts } = settings;
+  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = environment;
+  const sessionToken = environment["AWS_SESSION_TOKEN"] || undefined;
+  return S3Archive.open({
+    ...{ bucket, endpoint, isPathStyle, storageClass, stallMs, attempts },
+    region: settings.region || environment["AWS_REGION"] || environment["AWS_DEFAULT_REGION"] || undefined,
+    // Amazon's client would use the profile first if AWS_PROFILE is set, too; other AWS tools do not.
+    credentials: accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey, sessionToken } : undefined,
   });
 }
 
 async function archiveAll(
   requests: AsyncIterableIterator<Request>,
-  { store, settings, answer }: { store: S3Store; settings: ArchiveS3Settings; answer: Answer },
+  { archive, settings, answer }: { archive: S3Archive; settings: ArchiveS3Settings; answer: Answer },
 ): Promise<void> {
   const taken = new Set<string>();
   const work = async () => {
@@ -102,8 +98,9 @@ async function archiveAll(
       if (taken.has(path)) continue;
       taken.add(path);
       try {
-        await store.put(path, keyOf(path, { instanceId, prefix: settings.prefix }));
-        answer(path);
+        const key = keyOf(path, { instanceId, prefix: settings.prefix });
+        const result = await archive.storeFile(path, key);
+        answer(path, result === "stored" ? undefined : `Cannot archive as "${key}": ${OTHER_OBJECT}`);
       } catch (error) {
         answer(path, errorText(error));
       }
