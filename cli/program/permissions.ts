@@ -15,6 +15,6 @@ const NAMED = ["--no-prompt", "--allow-read", "--allow-write", "--allow-net", "-
 export const PERMISSIONS: Readonly<Record<"boat" | "cloud" | "vbg" | "demo", readonly string[]>> = {
   boat: ["-A"],
   cloud: [...NAMED, "--allow-sys=homedir,osRelease,osUptime,systemMemoryInfo"],
-  vbg: [...NAMED, "--allow-sys=homedir,hostname,networkInterfaces,osRelease,osUptime,statfs,systemMemoryInfo"],
+  vbg: [...NAMED, "--allow-sys=ca,homedir,hostname,networkInterfaces,osRelease,osUptime,statfs,systemMemoryInfo"],
   demo: [...NAMED, "--allow-sys=homedir,hostname,osUptime,systemMemoryInfo"],
 };

@@ -1,7 +1,9 @@
 // Programs run as their tasks of deno.json start them: with named permissions. What a program needs is used here, most of
 // it by other programs, which count what they were told. TestProgram and others run by tasks, too.
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { connect } from "node:tls";
+import { TestAuthority } from "../support/certificates.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs, SLOW } from "../support/needs.ts";
@@ -12,7 +14,7 @@ import { taskArgs } from "../support/task.ts";
 
 const NEEDS = needs({
   permissions: ["env", "net", "write", "run", "read"],
-  programs: ["sh", "python3", "systemd-notify", "ip"],
+  programs: ["sh", "python3", "systemd-notify", "ip", "openssl"],
   extras: SLOW,
 });
 const ACME = needs({
@@ -89,25 +91,34 @@ Deno.test(
 );
 
 Deno.test(
-  "vbg archive-s3 asks the program of an AWS profile with the permissions of its task",
+  "vbg archive-s3 asks the program of an AWS profile, and speaks TLS, with the permissions of its task",
   NEEDS,
   () =>
     inFolder(async (folder) => {
       const seen: string[] = [];
-      await using store = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
-        await request.arrayBuffer();
+      const authority = await TestAuthority.make(folder);
+      const { certPath, keyPath } = await authority.issue("store");
+      const pair = { cert: await Deno.readTextFile(certPath), key: await Deno.readTextFile(keyPath) };
+      const at = { hostname: "127.0.0.1", port: 0, ...pair, onListen: () => {} };
+      await using store = Deno.serve(at, async (request) => {
+        const digest = createHash("md5").update(await request.bytes()).digest("hex");
         seen.push(request.headers.get("authorization") ?? "");
-        return new Response(null, { status: request.method === "PUT" ? 200 : 404 });
+        return new Response(null, { status: request.method === "PUT" ? 200 : 404, headers: { etag: `"${digest}"` } });
       });
       const key = '{"Version": 1, "AccessKeyId": "AKIATASK", "SecretAccessKey": "secret"}';
       await Deno.writeTextFile(`${folder}/config`, `[default]\ncredential_process = echo '${key}'\n`);
       const path = `${folder}/a.lpj`;
       await Deno.writeTextFile(path, "frames");
-      const env = { AWS_CONFIG_FILE: `${folder}/config`, AWS_REGION: "eu-west-1", AWS_ACCESS_KEY_ID: "" };
-      const words = ["-bucket", "boats", "-endpoint", `http://127.0.0.1:${store.addr.port}`, "-path-style"];
+      const env = {
+        AWS_CONFIG_FILE: `${folder}/config`,
+        AWS_REGION: "eu-west-1",
+        AWS_ACCESS_KEY_ID: "",
+        NODE_EXTRA_CA_CERTS: authority.files("authority").certPath,
+      };
+      const words = ["-bucket", "boats", "-endpoint", `https://127.0.0.1:${store.addr.port}`, "-path-style"];
       const input = `${JSON.stringify({ path, instance_id: "aurora" })}\n`;
       const { code, out, err } = await vbg(["archive-s3", ...words, path], { env, input });
-      assert.equal(code, 0, out + err);
+      assert.deepEqual([code, JSON.parse(out)], [0, { path, status: "ok" }], err);
       assert.match(seen[0] ?? "", /Credential=AKIATASK\//, out + err);
     }),
 );

@@ -23,6 +23,8 @@ const TASKS: Record<string, keyof typeof PERMISSIONS> = {
 
 /** What Deno gives for a permission `sys`, by how the sources ask for it. */
 const SYSTEM_FIGURES: Record<string, RegExp> = {
+  // Deno asks for it when the `https` of Node verifies a certificate.
+  ca: /\bhttpsAgent\b/,
   cpus: /\bcpus\(/,
   gid: /\bDeno\.gid\(/,
   // The parser asks when it is loaded.
