@@ -23,11 +23,11 @@ export const cloud: CommandSet = {
           load: async () => (await import("./commands/ca/ca.ts")).initCommand,
         },
         issue: {
-          summary: "creates a certificate for a boat or for the cloud",
+          summary: "creates a certificate for a boat, the cloud or a node",
           load: async () => (await import("./commands/ca/ca.ts")).issueCommand,
         },
         revoke: {
-          summary: "revokes a boat's certificates",
+          summary: "revokes the certificates of a boat or node",
           load: async () => (await import("./commands/ca/ca.ts")).revokeCommand,
         },
         list: {

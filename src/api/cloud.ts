@@ -63,5 +63,6 @@ export {
   readClientAuthorities,
   readIssued,
   readRevoked,
+  type ServerNames,
   type TemporaryCertificate,
 } from "../pki/mod.ts";

@@ -1,9 +1,16 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { AtomicFile, type Clock, type DirectoryLock, FileError, lockDirectory, pathExists } from "../base/mod.ts";
-import { isInstanceId } from "./identity.ts";
-import { type CertificatePair, type CertificateSubject, makeAuthority, Signer } from "./certificates_make.ts";
+import { isInstanceId, isNodeName, MAX_INSTANCE_ID_LENGTH, MAX_NODE_NAME_LENGTH } from "./identity.ts";
+import {
+  type CertificatePair,
+  type CertificateSubject,
+  makeAuthority,
+  type ServerNames,
+  Signer,
+} from "./certificates_make.ts";
 import { type AuthorityRecord, formatRecord, type IssuedCertificate, parseRecord } from "./certificates_record.ts";
+import { isHostName } from "./host_name.ts";
 import { formatRevocations, normalSerial } from "./revocation.ts";
 
 /** An operation of the authority was refused; nothing was changed. The message says why. */
@@ -32,7 +39,7 @@ export const AUTHORITY_FILES = {
   crl: "crl.pem",
 } as const;
 
-/** A folder with the three files for a boat or server. */
+/** A folder with the three files for a boat, server or node. */
 export interface CertificateFolder {
   /** Path of the folder. */
   path: string;
@@ -48,24 +55,16 @@ export interface CertificateFolder {
   earlier: readonly IssuedCertificate[];
 }
 
-const INSTANCE_ID_WORDS = "1 to 64 letters, digits, dots, underscores or dashes, the first a letter or digit";
+const NAME_WORDS = "letters, digits, dots, underscores or dashes, the first a letter or digit";
 const PUBLIC_MODE = 0o644;
 const PRIVATE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 const MAX_RECORD_BYTES = 16 * 1024 * 1024;
-/** Labels of letters, digits and dashes; the first one may be an asterisk. */
-const HOST_NAME =
-  /^(?=.{1,253}$)(?:\*\.)?(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
 
 /** Boats read no list of revoked certificates. */
 const SERVER_NOT_REVOCABLE =
   "it is the certificate of a cloud, and boats do not check whether that is revoked: if its key has leaked, " +
   "make a new authority";
-
-/** True for a valid host name of a server certificate, wildcards included. */
-export function isHostName(text: string): boolean {
-  return HOST_NAME.test(text) && isIP(text) === 0;
-}
 
 /**
  * Creates an authority in a directory, which is created if missing.
@@ -189,35 +188,49 @@ export class Authority implements Disposable {
    * @throws {CertificateError} no name, or an invalid one; {@linkcode FilesExistError}: the files exist
    */
   async issueServer(
-    { hosts, ips }: { hosts: readonly string[]; ips: readonly string[] },
+    names: ServerNames,
     options: IssueOptions,
   ): Promise<CertificateFolder> {
-    if (hosts.length + ips.length === 0) {
-      throw new CertificateError("Cannot make a certificate for a server without a name");
-    }
-    const wrong = hosts.find((host) => !isHostName(host)) ?? ips.find((ip) => isIP(ip) === 0);
-    if (wrong !== undefined) throw new CertificateError(`Cannot be a host or an IP address: ${JSON.stringify(wrong)}`);
+    const { hosts, ips } = checkNames(names);
     const subject = { kind: "server", hosts, ips } as const;
     return await this.#issue(subject, { ...options, name: [...hosts, ...ips].join(" "), folder: "server" });
   }
 
   /**
-   * Revokes all certificates of a boat, or one of them.
+   * Issues a certificate for a node of a cloud, in `nodes/{name}`.
+   *
+   * @param options.names host names and IP addresses that other nodes connect to
+   * @throws {CertificateError} invalid name, or no host; {@linkcode FilesExistError}: the files exist
+   */
+  async issueNode(
+    name: string,
+    { names, ...options }: IssueOptions & { names: ServerNames },
+  ): Promise<CertificateFolder> {
+    if (!isNodeName(name)) {
+      const expected = `expected 1 to ${MAX_NODE_NAME_LENGTH} ${NAME_WORDS}`;
+      throw new CertificateError(`Cannot be the name of a node: ${JSON.stringify(name)}: ${expected}`);
+    }
+    const { hosts, ips } = checkNames(names);
+    return await this.#issue({ kind: "node", name, hosts, ips }, { ...options, name, folder: `nodes/${name}` });
+  }
+
+  /**
+   * Revokes all certificates of a boat or node, or one of them.
    *
    * @param options.serial serial number of the one to revoke, hex
    * @returns the certificates revoked by this call
    * @throws {CertificateError} no such certificate, it belongs to a cloud, or it is already revoked
    */
   async revoke(
-    instanceId: string,
-    { serial }: { serial?: string | undefined } = {},
+    name: string,
+    { kind = "boat", serial }: { kind?: "boat" | "node"; serial?: string | undefined } = {},
   ): Promise<readonly IssuedCertificate[]> {
     const wanted = serial === undefined ? undefined : normalSerial(serial);
     const matching = this.#record.certificates.filter((each) =>
-      each.kind === "boat" && each.name === instanceId && (serial === undefined || each.serial === wanted)
+      each.kind === kind && each.name === name && (serial === undefined || each.serial === wanted)
     );
-    const which = `${JSON.stringify(instanceId)}${serial === undefined ? "" : ` with the serial number ${serial}`}`;
-    if (matching.length === 0) throw new CertificateError(`Cannot revoke ${which}: ${this.#whyNot(instanceId)}`);
+    const which = `${JSON.stringify(name)}${serial === undefined ? "" : ` with the serial number ${serial}`}`;
+    if (matching.length === 0) throw new CertificateError(`Cannot revoke ${which}: ${this.#whyNot(name, kind)}`);
     const revokedMs = nowMsOf(this.#clock);
     const revoked = matching.filter((each) => each.revokedMs === undefined).map((each) => ({ ...each, revokedMs }));
     if (revoked.length === 0) throw new CertificateError(`Cannot revoke ${which}: it is already revoked`);
@@ -242,11 +255,11 @@ export class Authority implements Disposable {
   }
 
   /** Why no certificate matches. */
-  #whyNot(name: string): string {
+  #whyNot(name: string, kind: "boat" | "node"): string {
     const isServer = this.#record.certificates.some((each) =>
       each.kind === "server" && each.name.split(" ").includes(name)
     );
-    return isServer ? SERVER_NOT_REVOCABLE : "this authority has issued no such certificate of a boat";
+    return isServer ? SERVER_NOT_REVOCABLE : `this authority has issued no such certificate of a ${kind}`;
   }
 
   async #issue(
@@ -314,7 +327,19 @@ export interface IssueOptions {
 
 function checkInstanceId(instanceId: string): void {
   if (isInstanceId(instanceId)) return;
-  throw new CertificateError(`Cannot be an instance id: ${JSON.stringify(instanceId)}: expected ${INSTANCE_ID_WORDS}`);
+  throw new CertificateError(
+    `Cannot be an instance id: ${JSON.stringify(instanceId)}: expected 1 to ${MAX_INSTANCE_ID_LENGTH} ${NAME_WORDS}`,
+  );
+}
+
+function checkNames(names: ServerNames): ServerNames {
+  const { hosts, ips } = names;
+  if (hosts.length + ips.length === 0) {
+    throw new CertificateError("Cannot make a server's certificate without a host name or IP address");
+  }
+  const wrong = hosts.find((host) => !isHostName(host)) ?? ips.find((ip) => isIP(ip) === 0);
+  if (wrong !== undefined) throw new CertificateError(`Cannot be a host or an IP address: ${JSON.stringify(wrong)}`);
+  return names;
 }
 
 function recordOf(

@@ -23,10 +23,17 @@ export interface CertificatePair {
   notAfterMs: number;
 }
 
-/** Subject of a certificate: a boat (TLS client) or a cloud (TLS server). */
+/** Host names and IP addresses of a TLS server. */
+export interface ServerNames {
+  hosts: readonly string[];
+  ips: readonly string[];
+}
+
+/** Subject of a certificate: a boat (TLS client), a cloud (TLS server), or a node of a cloud (both). */
 export type CertificateSubject =
   | { kind: "boat"; instanceId: string }
-  | { kind: "server"; hosts: readonly string[]; ips: readonly string[] };
+  | { kind: "server" } & ServerNames
+  | { kind: "node"; name: string } & ServerNames;
 
 /** Time of issue and validity of a certificate. */
 export interface Validity {
@@ -51,6 +58,8 @@ const BACKDATED_MS = 3_600_000;
 const SERIAL_BYTES = 16;
 /** Common name of server certificates. Clients check the alternative names instead, which have no length limit. */
 const SERVER_NAME = "vbg-cloud";
+/** Begin of the common name of a node's certificate. No instance id has a colon: a node never passes as a boat. */
+export const NODE_PREFIX = "node:";
 /** RFC 5280 §5.2.3. */
 const CRL_NUMBER_OID = "2.5.29.20";
 
@@ -115,7 +124,7 @@ export class Signer {
     const serial = newSerial();
     const certificate = await x509.X509CertificateGenerator.create({
       serialNumber: serial,
-      subject: [{ CN: [subject.kind === "boat" ? subject.instanceId : SERVER_NAME] }],
+      subject: [{ CN: [commonNameOf(subject)] }],
       issuer: this.#certificate.subjectName,
       notBefore,
       notAfter: new Date(Math.min(notAfter.getTime(), this.notAfterMs)),
@@ -164,14 +173,20 @@ export class Signer {
   }
 }
 
+function commonNameOf(subject: CertificateSubject): string {
+  if (subject.kind === "boat") return subject.instanceId;
+  return subject.kind === "node" ? `${NODE_PREFIX}${subject.name}` : SERVER_NAME;
+}
+
 function usageOf(x509: X509Package, subject: CertificateSubject): X509.Extension[] {
-  if (subject.kind === "boat") return [new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.clientAuth])];
+  const { clientAuth, serverAuth } = x509.ExtendedKeyUsage;
+  if (subject.kind === "boat") return [new x509.ExtendedKeyUsageExtension([clientAuth])];
   const names = [
     ...subject.hosts.map((value) => ({ type: "dns", value } as const)),
     ...subject.ips.map((value) => ({ type: "ip", value } as const)),
   ];
   return [
-    new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+    new x509.ExtendedKeyUsageExtension(subject.kind === "node" ? [serverAuth, clientAuth] : [serverAuth]),
     new x509.SubjectAlternativeNameExtension(names),
   ];
 }

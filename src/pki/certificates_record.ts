@@ -5,8 +5,8 @@ export interface IssuedCertificate {
   /** Lower-case hex. */
   serial: string;
   /** Kind of its subject. */
-  kind: "boat" | "server";
-  /** Instance id of a boat; hosts and addresses of a server, separated by spaces. */
+  kind: "boat" | "server" | "node";
+  /** Instance id of a boat; name of a node; hosts and addresses of a server, separated by spaces. */
   name: string;
   /** Begin of validity, milliseconds since 1970. */
   notBeforeMs: number;
@@ -25,6 +25,7 @@ export interface AuthorityRecord {
 }
 
 const VERSION = 1;
+const KINDS: readonly IssuedCertificate["kind"][] = ["boat", "server", "node"];
 
 /** Formats the record as indented JSON. */
 export function formatRecord({ crlNumber, certificates }: AuthorityRecord): string {
@@ -69,8 +70,8 @@ function parseRow(value: unknown, index: number): IssuedCertificate {
   };
   const serial = normalSerial(text("serial"));
   if (serial === undefined) throw new Error(`${where} has no serial number`);
-  const kind = text("kind");
-  if (kind !== "boat" && kind !== "server") throw new Error(`${where} has an unknown kind`);
+  const kind = KINDS.find((each) => each === row["kind"]);
+  if (kind === undefined) throw new Error(`${where} has an unknown kind`);
   return {
     serial,
     kind,

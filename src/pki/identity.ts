@@ -1,6 +1,6 @@
 import { errorText } from "../base/mod.ts";
 import { X509Certificate } from "node:crypto";
-import { loadX509, type X509Package } from "./certificates_make.ts";
+import { loadX509, NODE_PREFIX, type X509Package } from "./certificates_make.ts";
 
 /** Certificates of authorities are invalid. The message says why. */
 export class AuthoritiesError extends Error {
@@ -242,6 +242,14 @@ function refuse(reason: IdentityRefusal, message: string): Refused {
 
 /** Maximum length of an instance id, characters. */
 export const MAX_INSTANCE_ID_LENGTH = 64;
+
+/** Maximum length of a node's name, characters: a common name has at most 64 (RFC 5280). */
+export const MAX_NODE_NAME_LENGTH: number = 64 - NODE_PREFIX.length;
+
+/** True for a valid name of a node: that of an instance id, but shorter. */
+export function isNodeName(name: string): boolean {
+  return name.length <= MAX_NODE_NAME_LENGTH && isInstanceId(name);
+}
 
 /** True for a valid instance id: it names folders and is the common name of certificates. */
 export function isInstanceId(id: string): boolean {

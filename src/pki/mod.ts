@@ -10,13 +10,14 @@ export {
   type CertificateFolder,
   FilesExistError,
   initAuthority,
-  isHostName,
   type IssueOptions,
   readIssued,
   type TemporaryCertificate,
 } from "./certificates.ts";
+export type { ServerNames } from "./certificates_make.ts";
 export type { IssuedCertificate } from "./certificates_record.ts";
 export * from "./client_authorities.ts";
+export * from "./host_name.ts";
 export * from "./identity.ts";
 export * from "./revocation.ts";
 export * from "./revocation_file.ts";

@@ -149,6 +149,33 @@ Deno.test(
 );
 
 Deno.test(
+  "a node's certificate comes with the flags that use it, and the command that revokes the earlier one",
+  IN_PROCESS,
+  withAuthority(async ({ dir, ca }) => {
+    const issue = (...more: string[]) =>
+      ca("issue", "-node", "n1", "-host", "n1.internal", "-ip", "127.0.0.1", ...more);
+    assert.equal((await issue()).code, 0);
+    const { code, printed } = await issue("-force");
+    assert.equal(code, 0);
+    const files = { "node-tls-cert": `${dir}/nodes/n1/cert.pem`, "node-tls-key": `${dir}/nodes/n1/key.pem` };
+    assert.deepEqual(flagsOf(partFrom(printed, /^Flags of the node/)), files);
+    const config = await parseHocon(partFrom(printed, /^Add to .*vbg-cloud\.conf/).join("\n"));
+    assert.deepEqual(config, { node: { tls: { cert: "/etc/vbg/node/cert.pem", key: "/etc/vbg/node/key.pem" } } });
+    const [, words = ""] = /^ {2}vbg-cloud ca revoke -ca-dir '.*' (.*)$/m.exec(printed) ?? [];
+    assert.match(words, /^-node n1 -serial [0-9a-f]{32}$/);
+    const revoked = await ca("revoke", ...words.split(" "));
+    assert.deepEqual([revoked.code, revoked.complained], [0, ""]);
+    assert.equal((await ca("revoke", "n1")).code, 2);
+    assert.equal((await ca("revoke", "-node", "n1")).code, 0);
+    const states = (await ca("list", "-json")).printed.split("\n").map((line) => JSON.parse(line));
+    assert.deepEqual(states.map(({ name, kind, state }) => [name, kind, state]), [
+      ["n1", "node", "revoked"],
+      ["n1", "node", "revoked"],
+    ]);
+  }),
+);
+
+Deno.test(
   "vbg-cloud ca list shows every certificate with its state, for people and as JSON",
   IN_PROCESS,
   withAuthority(async ({ ca }) => {
@@ -186,6 +213,14 @@ Deno.test(
       ],
       [["issue", "a", "b"], /^vbg-cloud ca issue: Missing boat: .* found 2;/],
       [["issue", "a", "-host", "b"], /^vbg-cloud ca issue: Unexpected argument "a": -host and -ip create the cloud's/],
+      [
+        ["issue", "a", "-node", "b"],
+        /^vbg-cloud ca issue: Unexpected argument "a": .* with -node a node's, not a boat's/,
+      ],
+      [["issue", "-node", "n1"], /^vbg-cloud ca issue: Cannot make a server's certificate without a host name/],
+      [["issue", "-node", "../a", "-ip", "::1"], /^vbg-cloud ca issue: Cannot be the name of a node: "\.\.\/a": /],
+      [["revoke", "a", "-node", "b"], /^vbg-cloud ca revoke: Unexpected argument "a": -node revokes/],
+      [["revoke", "-node", "b"], /^vbg-cloud ca revoke: Cannot revoke "b": .* no such certificate of a node/],
       [["issue", "../a"], /^vbg-cloud ca issue: Cannot be an instance id: "\.\.\/a": expected 1 to 64 letters/],
       [
         ["issue", "-host", "192.0.2.1"],

@@ -36,6 +36,7 @@ Deno.test(
     using authority = await Authority.open(directory, { clock: systemClock });
     const boat = await authority.issueBoat("aurora", TWO_YEARS);
     const cloud = await authority.issueServer(CLOUD, TWO_YEARS);
+    const node = await authority.issueNode("n".repeat(59), { ...TWO_YEARS, names: CLOUD });
     const verify = (...args: string[]) => openssl("verify", "-x509_strict", "-CAfile", `${directory}/ca.pem`, ...args);
     const verdicts = await Promise.all([
       verify("-purpose", "sslclient", boat.certPath),
@@ -43,11 +44,18 @@ Deno.test(
       verify("-purpose", "sslserver", "-verify_hostname", "a.boats.example.com", cloud.certPath),
       verify("-purpose", "sslserver", "-verify_ip", "192.0.2.7", cloud.certPath),
       verify("-purpose", "sslserver", "-verify_ip", "2001:db8::7", cloud.certPath),
+      verify("-purpose", "sslserver", "-verify_hostname", "cloud.example.com", node.certPath),
+      verify("-purpose", "sslserver", "-verify_ip", "192.0.2.7", node.certPath),
+      verify("-purpose", "sslclient", node.certPath),
       verify("-purpose", "sslserver", boat.certPath),
       verify("-purpose", "sslclient", cloud.certPath),
       verify("-purpose", "sslserver", "-verify_hostname", "other.example.com", cloud.certPath),
     ]);
-    assert.deepEqual(verdicts.map(({ ok }) => ok), [true, true, true, true, true, false, false, false]);
+    assert.deepEqual(verdicts.map(({ ok }) => ok), [...Array(8).fill(true), false, false, false]);
+    assert.match(
+      (await openssl("x509", "-in", node.certPath, "-noout", "-subject")).text,
+      /^subject=CN ?= ?node:n{59}$/m,
+    );
     const { text } = await openssl(
       "x509",
       "-in",
@@ -107,14 +115,21 @@ Deno.test(
     using authority = await Authority.open(directory, { clock: systemClock });
     const boat = await authority.issueBoat("aurora", TWO_YEARS);
     const cloud = await authority.issueServer(CLOUD, TWO_YEARS);
-    assert.deepEqual([boat.path, cloud.path], [`${directory}/boats/aurora`, `${directory}/server`]);
+    const node = await authority.issueNode("n1", { ...TWO_YEARS, names: CLOUD });
+    const folders = [boat, cloud, node];
+    assert.deepEqual(
+      folders.map(({ path }) => path),
+      ["boats/aurora", "server", "nodes/n1"].map((name) => `${directory}/${name}`),
+    );
     const modeOf = async (path: string) => ((await Deno.stat(path)).mode ?? 0) & 0o777;
-    for (const path of [boat.keyPath, cloud.keyPath, `${directory}/ca-key.pem`, `${directory}/issued.json`]) {
+    for (
+      const path of [...folders.map(({ keyPath }) => keyPath), `${directory}/ca-key.pem`, `${directory}/issued.json`]
+    ) {
       assert.equal(await modeOf(path), 0o600, path);
     }
-    for (const path of [directory, boat.path, cloud.path]) assert.equal(await modeOf(path), 0o700, path);
+    for (const path of [directory, ...folders.map(({ path }) => path)]) assert.equal(await modeOf(path), 0o700, path);
     const ca = await Deno.readTextFile(`${directory}/ca.pem`);
-    assert.deepEqual([await Deno.readTextFile(boat.caPath), await Deno.readTextFile(cloud.caPath)], [ca, ca]);
+    for (const { caPath } of folders) assert.equal(await Deno.readTextFile(caPath), ca);
   }),
 );
 
@@ -183,13 +198,36 @@ Deno.test(
 );
 
 Deno.test(
+  "revoking a node takes all of it, and no boat of its name",
+  FILES,
+  withAuthority(async (directory) => {
+    using authority = await Authority.open(directory, { clock: systemClock });
+    const forced = { ...TWO_YEARS, isForced: true };
+    const boat = await authority.issueBoat("n1", forced);
+    const first = await authority.issueNode("n1", { ...forced, names: CLOUD });
+    const second = await authority.issueNode("n1", { ...forced, names: CLOUD });
+    assert.deepEqual(second.earlier, [first.certificate]);
+    await assert.rejects(authority.revoke("n2", { kind: "node" }), /no such certificate of a node/);
+    const serials = (await authority.revoke("n1", { kind: "node" })).map(({ serial }) => serial);
+    assert.deepEqual(serials, [first, second].map(({ certificate }) => certificate.serial));
+    const good = (await readIssued(directory)).filter(({ revokedMs }) => revokedMs === undefined);
+    assert.deepEqual(good, [boat.certificate]);
+  }),
+);
+
+Deno.test(
   "names that cannot be folders or hosts make no files",
   FILES,
   withAuthority(async (directory) => {
     using authority = await Authority.open(directory, { clock: systemClock });
     for (const id of ["", "..", "../x", ".x", "a/b", "a b", "x".repeat(65), "ü"]) {
       await assert.rejects(authority.issueBoat(id, TWO_YEARS), CertificateError, id);
+      await assert.rejects(authority.issueNode(id, { ...TWO_YEARS, names: CLOUD }), CertificateError, id);
     }
+    await assert.rejects(
+      authority.issueNode("n".repeat(60), { ...TWO_YEARS, names: CLOUD }),
+      /expected 1 to 59 letters/,
+    );
     for (
       const names of [{ hosts: [], ips: [] }, { hosts: ["a b"], ips: [] }, { hosts: ["1.2.3.4"], ips: [] }, {
         hosts: [],
@@ -197,6 +235,7 @@ Deno.test(
       }]
     ) {
       await assert.rejects(authority.issueServer(names, TWO_YEARS), CertificateError);
+      await assert.rejects(authority.issueNode("n1", { ...TWO_YEARS, names }), CertificateError);
     }
     assert.deepEqual(await readIssued(directory), []);
     assert.deepEqual(Object.keys(await snapshot(directory)).sort(), [

@@ -18,7 +18,15 @@ import {
   caRevokeOptions,
   type CaRevokeSettings,
 } from "./options.ts";
-import { formatBoat, formatInit, formatList, formatListJson, formatRevoked, formatServer } from "./report.ts";
+import {
+  formatBoat,
+  formatInit,
+  formatList,
+  formatListJson,
+  formatNode,
+  formatRevoked,
+  formatServer,
+} from "./report.ts";
 
 const clock = systemClock;
 
@@ -30,16 +38,17 @@ const initProgram: Program<CaInitSettings> = {
 
 const issueProgram: Program<CaIssueSettings> = {
   name: "vbg-cloud ca issue",
-  summary: "creates a certificate for a boat, named by its instance id, or with -host or -ip for the cloud",
+  summary:
+    "creates a certificate for a boat, named by its instance id; with -host or -ip for the cloud; with -node for a node",
   options: caIssueOptions,
   positionals: "[BOAT]",
 };
 
 const revokeProgram: Program<CaRevokeSettings> = {
   name: "vbg-cloud ca revoke",
-  summary: "revokes the certificates of a boat, named by its instance id",
+  summary: "revokes the certificates of a boat, named by its instance id, or with -node of a node",
   options: caRevokeOptions,
-  positionals: "BOAT",
+  positionals: "[BOAT]",
 };
 
 const listProgram: Program<CaListSettings> = {
@@ -67,14 +76,16 @@ export const issueCommand: CommandFile = {
   run: (context) =>
     runCommand(issueProgram, {
       context,
-      run: async ({ caDir, hosts, ips, days, force }, words) => {
-        const isServer = hosts.length + ips.length > 0;
+      run: async ({ caDir, hosts, ips, node, days, force }, words) => {
+        const isServer = node !== undefined || hosts.length + ips.length > 0;
         const boat = isServer
-          ? noWord(words)
+          ? noWord(words, "-host and -ip create the cloud's certificate, or with -node a node's, not a boat's")
           : oneBoat(words, { orElse: "; -host or -ip create the cloud's certificate" });
         using authority = await Authority.open(caDir, { clock });
         const options = { days, isForced: force };
-        if (boat === undefined) return formatServer(await authority.issueServer({ hosts, ips }, options), caDir);
+        const names = { hosts, ips };
+        if (node !== undefined) return formatNode(await authority.issueNode(node, { ...options, names }), caDir);
+        if (boat === undefined) return formatServer(await authority.issueServer(names, options), caDir);
         const made = await authority.issueBoat(boat, options);
         return formatBoat(made, { caDir, servers: authority.issued.filter(({ kind }) => kind === "server") });
       },
@@ -87,10 +98,12 @@ export const revokeCommand: CommandFile = {
   run: (context) =>
     runCommand(revokeProgram, {
       context,
-      run: async ({ caDir, serial }, words) => {
-        const boat = oneBoat(words);
+      run: async ({ caDir, node, serial }, words) => {
+        if (node !== undefined) noWord(words, "-node revokes a node's certificates, not a boat's");
+        const name = node ?? oneBoat(words);
         using authority = await Authority.open(caDir, { clock });
-        return formatRevoked(await authority.revoke(boat, { serial }), caDir);
+        const kind = node === undefined ? "boat" : "node";
+        return formatRevoked(await authority.revoke(name, { kind, serial }), caDir);
       },
     }),
 };
@@ -134,7 +147,7 @@ function oneBoat(words: readonly string[], { orElse = "" } = {}): string {
   throw new UsageError(`Missing boat: expected one instance id, found ${words.length}${orElse}`);
 }
 
-function noWord([word]: readonly string[]): undefined {
+function noWord([word]: readonly string[], why: string): undefined {
   if (word === undefined) return undefined;
-  throw new UsageError(`Unexpected argument "${word}": -host and -ip create the cloud's certificate, not a boat's`);
+  throw new UsageError(`Unexpected argument "${word}": ${why}`);
 }

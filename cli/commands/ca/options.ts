@@ -59,7 +59,8 @@ export const caIssueOptions = {
   hosts: certificate.list({
     name: "host",
     placeholder: "HOST",
-    help: "Host name of the cloud, as boats use it: creates the cloud's certificate. May be repeated.",
+    help:
+      "Host name of the cloud, as boats use it: creates the cloud's certificate. With -node: of the node. May be repeated.",
     validate: (host) => {
       if (isHostName(host)) return undefined;
       return isIP(host) === 0 ? `Cannot read the host name "${host}"` : `"${host}" is an IP address: use -ip ${host}`;
@@ -68,9 +69,15 @@ export const caIssueOptions = {
   ips: certificate.list({
     name: "ip",
     placeholder: "ADDRESS",
-    help: "IP address of the cloud, as boats use it: creates the cloud's certificate. May be repeated.",
+    help:
+      "IP address of the cloud, as boats use it: creates the cloud's certificate. With -node: of the node. May be repeated.",
     validate: (ip) => isIP(ip) !== 0 ? undefined : `Cannot read the IP address "${ip}"`,
   }),
+  node: optional(certificate.text({
+    name: "node",
+    placeholder: "NAME",
+    help: "Create the certificate of the node NAME for the host names and addresses that other nodes use.",
+  })),
   days: certificate.integer({
     name: "days",
     placeholder: "DAYS",
@@ -92,10 +99,15 @@ export type CaIssueSettings = SettingsOf<typeof caIssueOptions>;
 /** Options of `vbg-cloud ca revoke`. */
 export const caRevokeOptions = {
   caDir,
+  node: optional(certificate.text({
+    name: "node",
+    placeholder: "NAME",
+    help: "Revoke the certificates of the node NAME instead of a boat.",
+  })),
   serial: optional(certificate.text({
     name: "serial",
     placeholder: "HEX",
-    help: "Serial number of the certificate to revoke. Without it: all certificates of the boat.",
+    help: "Serial number of the certificate to revoke. Without it: all certificates of the boat or node.",
   })),
   ...programOptions,
 };

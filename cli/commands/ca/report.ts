@@ -6,9 +6,10 @@ import { formatItems, type ItemColumn } from "../../program/table.ts";
 const GRPC_PORT = 9443;
 /** Placeholder in configuration lines if the host is unknown. */
 const EXAMPLE_HOST = "cloud.example.com";
-/** Directories of the certificate files in configuration lines, of a boat and of a cloud. */
+/** Directories of the certificate files in configuration lines, of a boat, a cloud and a node. */
 const BOAT_FOLDER = "/etc/vbg/replication";
 const CLOUD_FOLDER = "/etc/vbg/tls";
+const NODE_FOLDER = "/etc/vbg/node";
 const DEFAULT_CA_DIR = "vbg-ca";
 
 /** Report of `ca init`, with the next steps. */
@@ -62,6 +63,30 @@ export function formatServer(made: CertificateFolder, caDir: string): string {
   ].join("\n");
 }
 
+/** Report of `ca issue` for a node, with the settings that use the certificate. */
+export function formatNode(made: CertificateFolder, caDir: string): string {
+  const { name } = made.certificate;
+  return [
+    ...madeLines(made, `for the node "${name}"`),
+    ...earlierLines(made, { caDir, who: `-node ${name}`, holder: "node" }),
+    "",
+    "Flags of the node, with the files where they are:",
+    ...flagLines([["node-tls-cert", made.certPath], ["node-tls-key", made.keyPath]]),
+    "",
+    ...installLines([made.certPath, made.keyPath], NODE_FOLDER),
+    "Add to /etc/vbg/vbg-cloud.conf:",
+    "  node {",
+    "    tls {",
+    `      cert = "${NODE_FOLDER}/cert.pem"`,
+    `      key = "${NODE_FOLDER}/key.pem"`,
+    "    }",
+    "  }",
+    "",
+    "Nodes accept each other by the authorities of boats and the list of revoked certificates:",
+    "-tls-client-ca and -tls-revoked.",
+  ].join("\n");
+}
+
 /** Report of `ca issue` for a boat, with the settings that use the certificate. */
 export function formatBoat(
   made: CertificateFolder,
@@ -75,11 +100,7 @@ export function formatBoat(
   const target = targetOf(servers);
   return [
     ...madeLines(made, `for the boat "${name}"`),
-    ...made.earlier.flatMap(({ serial, notAfterMs }) => [
-      "",
-      `An earlier certificate of this boat stays valid until ${dateOf(notAfterMs)}. When the boat has the new one:`,
-      `  vbg-cloud ca revoke${caDirFlag(caDir)} ${name} -serial ${serial}`,
-    ]),
+    ...earlierLines(made, { caDir, who: name, holder: "boat" }),
     "",
     "Flags of the boat, with the files where they are:",
     ...flagLines([
@@ -172,6 +193,20 @@ function madeLines({ certPath, keyPath, caPath, certificate }: CertificateFolder
       [caPath, "the authority's certificate"],
     ]),
   ];
+}
+
+/** Commands that revoke earlier certificates of the same holder. */
+function earlierLines(
+  { earlier }: CertificateFolder,
+  { caDir, who, holder }: { caDir: string; who: string; holder: "boat" | "node" },
+): string[] {
+  return earlier.flatMap(({ serial, notAfterMs }) => [
+    "",
+    `An earlier certificate of this ${holder} stays valid until ${
+      dateOf(notAfterMs)
+    }. When the ${holder} has the new one:`,
+    `  vbg-cloud ca revoke${caDirFlag(caDir)} ${who} -serial ${serial}`,
+  ]);
 }
 
 /** Commands that install the private files for the service, which runs as the user `vbg`. */
