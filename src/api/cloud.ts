@@ -60,6 +60,7 @@ export {
   isHostName,
   type IssuedCertificate,
   type IssueOptions,
+  type PeerKind,
   readClientAuthorities,
   readIssued,
   readRevoked,

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { AtomicFile, type Clock, type DirectoryLock, FileError, lockDirectory, pathExists } from "../base/mod.ts";
-import { isInstanceId, isNodeName, MAX_INSTANCE_ID_LENGTH, MAX_NODE_NAME_LENGTH } from "./identity.ts";
+import { isInstanceId, isNodeName, MAX_INSTANCE_ID_LENGTH, MAX_NODE_NAME_LENGTH, type PeerKind } from "./identity.ts";
 import {
   type CertificatePair,
   type CertificateSubject,
@@ -223,7 +223,7 @@ export class Authority implements Disposable {
    */
   async revoke(
     name: string,
-    { kind = "boat", serial }: { kind?: "boat" | "node"; serial?: string | undefined } = {},
+    { kind = "boat", serial }: { kind?: PeerKind; serial?: string | undefined } = {},
   ): Promise<readonly IssuedCertificate[]> {
     const wanted = serial === undefined ? undefined : normalSerial(serial);
     const matching = this.#record.certificates.filter((each) =>
@@ -255,7 +255,7 @@ export class Authority implements Disposable {
   }
 
   /** Why no certificate matches. */
-  #whyNot(name: string, kind: "boat" | "node"): string {
+  #whyNot(name: string, kind: PeerKind): string {
     const isServer = this.#record.certificates.some((each) =>
       each.kind === "server" && each.name.split(" ").includes(name)
     );

@@ -21,6 +21,8 @@ export type IdentityRefusal =
   | "wrong-usage"
   /** The common name is not an instance id. */
   | "no-instance-id"
+  /** The common name is not that of a node. */
+  | "no-node-name"
   /** The certificate of another boat. */
   | "name-mismatch";
 
@@ -28,7 +30,8 @@ export type IdentityRefusal =
 export type Identity =
   | {
     ok: true;
-    instanceId: string;
+    /** Instance id of a boat, or name of a node. */
+    name: string;
     /** Serial numbers from the client's certificate up to the authority's, hex. */
     serials: readonly string[];
     /** Earliest expiry in its chain, milliseconds since 1970. */
@@ -36,11 +39,16 @@ export type Identity =
   }
   | { ok: false; reason: IdentityRefusal; message: string };
 
+/** Who identifies itself: a boat, or a node of a cloud. */
+export type PeerKind = "boat" | "node";
+
 /** Input of the check besides the certificates. */
 export interface IdentityInput {
+  /** Expected kind of client; default a boat. */
+  kind?: PeerKind | undefined;
   /** Milliseconds since 1970. */
   nowMs: number;
-  /** Claimed instance id; undefined: none. */
+  /** Claimed name; undefined: none. */
   claimed?: string | undefined;
   /** True if a certificate is revoked. @param serial hex */
   isRevoked: (serial: string) => boolean;
@@ -100,7 +108,10 @@ export class IdentityCheck {
    *
    * @param chain certificates of the client, its own first, DER or PEM; see {@linkcode peerChain}
    */
-  decide(chain: readonly (Uint8Array | string)[], { nowMs, claimed, isRevoked }: IdentityInput): Identity {
+  decide(
+    chain: readonly (Uint8Array | string)[],
+    { kind = "boat", nowMs, claimed, isRevoked }: IdentityInput,
+  ): Identity {
     const certificates: Certificate[] = [];
     try {
       for (const each of chain.slice(0, MAX_CHAIN_LENGTH)) certificates.push(read(this.#x509, each));
@@ -114,7 +125,7 @@ export class IdentityCheck {
     if (path.find(({ parsed }) => isRevoked(parsed.serialNumber))) {
       return refuse("revoked", `the certificate of "${own.parsed.subject}" is revoked`);
     }
-    return this.#identify(own, { path, claimed });
+    return this.#identify(own, { path, kind, claimed });
   }
 
   /** The certificates from the client's own up to that of an authority, all valid now; or why there is no such path. */
@@ -142,15 +153,19 @@ export class IdentityCheck {
 
   #identify(
     own: Certificate,
-    { path, claimed }: { path: readonly Certificate[]; claimed: string | undefined },
+    { path, kind, claimed }: { path: readonly Certificate[]; kind: PeerKind; claimed: string | undefined },
   ): Identity {
     const { parsed } = own;
     if (!this.#isForClients(own)) {
       return refuse("wrong-usage", `the certificate of "${parsed.subject}" is not for clients`);
     }
-    const [name = "", ...further] = parsed.subjectName.getField("CN");
-    if (further.length > 0 || !isInstanceId(name)) {
-      return refuse("no-instance-id", `the name "${parsed.subject}" of the certificate is not an instance id`);
+    const [common = "", ...further] = parsed.subjectName.getField("CN");
+    const name = nameIn(common, kind);
+    if (further.length > 0 || name === undefined) {
+      const [reason, expected] = kind === "boat"
+        ? ["no-instance-id", "an instance id"] as const
+        : ["no-node-name", "that of a node"] as const;
+      return refuse(reason, `the name "${parsed.subject}" of the certificate is not ${expected}`);
     }
     if (claimed !== undefined && claimed !== name) {
       return refuse(
@@ -159,7 +174,7 @@ export class IdentityCheck {
       );
     }
     const expiresMs = Math.min(...path.map((each) => each.parsed.notAfter.getTime()));
-    return { ok: true, instanceId: name, serials: path.map((each) => each.parsed.serialNumber), expiresMs };
+    return { ok: true, name, serials: path.map((each) => each.parsed.serialNumber), expiresMs };
   }
 
   /** Without extended key usage, a certificate is valid for all purposes (RFC 5280). */
@@ -234,6 +249,13 @@ function validityProblem({ parsed }: Certificate, nowMs: number): Refused | unde
     return refuse("expired", `the certificate of "${subject}" expired ${notAfter.toISOString()}`);
   }
   return undefined;
+}
+
+/** The instance id or name of a node that a common name contains, if any. */
+function nameIn(common: string, kind: PeerKind): string | undefined {
+  if (kind === "boat") return isInstanceId(common) ? common : undefined;
+  const name = common.slice(NODE_PREFIX.length);
+  return common.startsWith(NODE_PREFIX) && isNodeName(name) ? name : undefined;
 }
 
 function refuse(reason: IdentityRefusal, message: string): Refused {

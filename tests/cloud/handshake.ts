@@ -29,6 +29,15 @@ export async function boatPair(
   return await signer.issue({ kind: "boat", instanceId }, { nowMs, days });
 }
 
+/** What a node of a cloud on this machine is given. */
+export async function nodePair(
+  { signer }: MemoryAuthority,
+  name: string,
+  { nowMs = DAY_ONE_MS, days = 730 }: { nowMs?: number; days?: number } = {},
+): Promise<CertificatePair> {
+  return await signer.issue({ kind: "node", name, hosts: ["localhost"], ips: ["127.0.0.1"] }, { nowMs, days });
+}
+
 /** What a cloud on this machine is given. */
 export async function cloudPair({ signer }: MemoryAuthority, nowMs = DAY_ONE_MS): Promise<CertificatePair> {
   return await signer.issue({ kind: "server", hosts: ["localhost"], ips: ["127.0.0.1"] }, { nowMs, days: 730 });

@@ -16,7 +16,7 @@ const CLIENT = [
 async function decide(root: string, chain: string[]): Promise<string> {
   const check = await IdentityCheck.open(root);
   const identity = check.decide(chain, { nowMs: Date.now(), isRevoked: () => false });
-  return identity.ok ? `ok ${identity.instanceId}` : identity.reason;
+  return identity.ok ? `ok ${identity.name}` : identity.reason;
 }
 
 Deno.test(

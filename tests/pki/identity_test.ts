@@ -12,6 +12,7 @@ import {
   DAY_MS,
   DAY_ONE_MS,
   type MemoryAuthority,
+  nodePair,
 } from "../cloud/handshake.ts";
 
 const NET = needs({ permissions: ["net"] });
@@ -20,7 +21,7 @@ const NOW_MS = DAY_ONE_MS + 30 * DAY_MS;
 
 /** What counts of a judgement. */
 function verdict(identity: Identity): string {
-  return identity.ok ? `ok ${identity.instanceId}` : identity.reason;
+  return identity.ok ? `ok ${identity.name}` : identity.reason;
 }
 
 /** An authority, one that has its name, and a decide who trusts the first. */
@@ -38,7 +39,7 @@ Deno.test("a boat is who its certificate says, and only with the name that it cl
   const identity = check.decide([cert], { nowMs: NOW_MS, claimed: "aurora", isRevoked: nobody });
   assert.ok(identity.ok);
   const { serials: [own, ...others], ...rest } = identity;
-  assert.deepEqual(rest, { ok: true, instanceId: "aurora", expiresMs: notAfterMs });
+  assert.deepEqual(rest, { ok: true, name: "aurora", expiresMs: notAfterMs });
   assert.deepEqual([own, others.length], [serial, 1], "its own, and that of its authority");
   assert.equal(decide([cert]), "ok aurora");
   assert.equal(decide([cert], "borealis"), "name-mismatch");
@@ -105,6 +106,44 @@ Deno.test("a name that is no instance id is none, even when it is claimed", asyn
     assert.equal(decide([cert], name), "no-instance-id", JSON.stringify(name));
   }
   assert.equal(decide([(await boatPair(ours, "x".repeat(64))).cert]), `ok ${"x".repeat(64)}`);
+});
+
+Deno.test("a node is who its certificate says, and neither a boat nor a server is a node, nor a node a boat", async () => {
+  const { ours, check, decide } = await court();
+  const node = await nodePair(ours, "n1");
+  const asNode = (chain: string[], claimed?: string) =>
+    verdict(check.decide(chain, { kind: "node", nowMs: NOW_MS, claimed, isRevoked: nobody }));
+  assert.equal(asNode([node.cert]), "ok n1");
+  assert.equal(asNode([node.cert], "n1"), "ok n1");
+  assert.equal(asNode([node.cert], "n2"), "name-mismatch");
+  for (const claimed of [undefined, "n1", "node:n1"]) assert.equal(decide([node.cert], claimed), "no-instance-id");
+  assert.equal(asNode([(await boatPair(ours, "n1")).cert]), "no-node-name");
+  assert.equal(asNode([(await cloudPair(ours)).cert]), "wrong-usage");
+  assert.equal(asNode([ours.cert]), "wrong-usage");
+  assert.equal(asNode([]), "none");
+});
+
+Deno.test("a node is refused with a revoked or expired certificate, and with one of another authority", async () => {
+  const { ours, rogue, check } = await court();
+  const node = await nodePair(ours, "n1");
+  const asNode = (
+    { cert }: CertificatePair,
+    { nowMs = NOW_MS, isRevoked = nobody }: { nowMs?: number; isRevoked?: (serial: string) => boolean } = {},
+  ) => verdict(check.decide([cert], { kind: "node", nowMs, isRevoked }));
+  assert.equal(asNode(node, { isRevoked: (serial) => serial === node.serial }), "revoked");
+  assert.equal(asNode(await nodePair(ours, "n1"), { isRevoked: (serial) => serial === node.serial }), "ok n1");
+  assert.equal(asNode(node, { nowMs: node.notAfterMs + 1000 }), "expired");
+  assert.equal(asNode(node, { nowMs: node.notBeforeMs - 1000 }), "not-yet-valid");
+  assert.equal(asNode(await nodePair(rogue, "n1")), "untrusted");
+});
+
+Deno.test("a name that is no node's is refused, whatever follows the prefix", async () => {
+  const { ours, check } = await court();
+  for (const name of ["", "../n1", ".n1", "n 1", "node:n1", "n".repeat(60), "n1\u0000"]) {
+    const { cert } = await nodePair(ours, name);
+    const identity = check.decide([cert], { kind: "node", nowMs: NOW_MS, isRevoked: nobody });
+    assert.equal(verdict(identity), "no-node-name", JSON.stringify(name));
+  }
 });
 
 Deno.test("two authorities may be trusted at once, as while one takes over from the other", async () => {

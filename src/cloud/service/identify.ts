@@ -73,7 +73,7 @@ export function identifier({ authorities, revoked, clock }: IdentifierOptions): 
     const known = peer && checked.get(peer);
     if (known?.check === check && isCurrent(known)) return known.identity;
     const identity = decide(peer);
-    if (identity.ok) ends.set(identity.instanceId, identity.expiresMs);
+    if (identity.ok) ends.set(identity.name, identity.expiresMs);
     if (peer) checked.set(peer, { identity, check, atMs: clock.monoMs() });
     return identity;
   };
@@ -93,16 +93,16 @@ export function identifier({ authorities, revoked, clock }: IdentifierOptions): 
     identify: ({ certificate, claimedId, address }) => {
       const peer = peerOf(address, certificate);
       const known = identityOf(peer);
-      const identity = known.ok && claimedId !== undefined && claimedId !== known.instanceId
+      const identity = known.ok && claimedId !== undefined && claimedId !== known.name
         ? decide(peer, claimedId)
         : known;
-      if (identity.ok) return identity.instanceId;
+      if (identity.ok) return identity.name;
       const code = identity.reason === "name-mismatch" ? "PERMISSION_DENIED" : "UNAUTHENTICATED";
       throw new RpcError(code, identity.message);
     },
     isAllowed: ({ certificate, address, instanceId }) => {
       const identity = identityOf(peerOf(address, certificate));
-      return identity.ok && identity.instanceId === instanceId;
+      return identity.ok && identity.name === instanceId;
     },
     follow: (onChange) => {
       const timer = setInterval(onChange, RECHECK_EVERY_MS);
