@@ -11,6 +11,7 @@ import {
   listenGrpc,
   listenGrpcInsecure,
   listenSingle,
+  RefusalLog,
   TlsFiles,
   type TlsPaths,
 } from "../listen/mod.ts";
@@ -94,8 +95,6 @@ export interface CloudListeners {
 
 /** In the data directory: account and certificates. */
 const ACME_DIRECTORY = ".acme";
-/** Refusals that are remembered, so that each is logged once. */
-const MAX_LOGGED_REFUSALS = 1000;
 /** Time for calls in progress to end when the server stops. */
 const GRACE_MS = 2000;
 
@@ -204,17 +203,12 @@ function logRefusals(
   identify: (credentials: Credentials) => string,
   log: Logger,
 ): (credentials: Credentials) => string {
-  const known = new Set<string>();
+  const refusals = new RefusalLog("a boat is refused", log);
   return (credentials) => {
     try {
       return identify(credentials);
     } catch (error) {
-      const address = credentials.address.replace(/:\d+$/, "");
-      const reason = errorText(error);
-      const isNew = !known.has(`${address} ${reason}`);
-      if (isNew) log.warn("a boat is refused", { address, reason });
-      if (known.size >= MAX_LOGGED_REFUSALS) known.clear();
-      known.add(`${address} ${reason}`);
+      refusals.add({ address: credentials.address.replace(/:\d+$/, ""), reason: errorText(error) });
       throw error;
     }
   };

@@ -1,6 +1,6 @@
 /**
- * TCP and TLS listeners, one port for gRPC and HTTPS, connection limits, and certificates from files or by ACME
- * (RFC 8555).
+ * TCP and TLS listeners, one port for gRPC and HTTPS, a port and a client for the nodes of a cloud, connection limits, and
+ * certificates from files or by ACME (RFC 8555).
  *
  * Connections are accepted by `node:net` and admitted by their phase (handshake, active, idle) before anything is
  * served; a port that no longer accepts is opened again. Certificate files are checked every 10 s, and a bad pair
@@ -31,5 +31,8 @@ export {
 } from "./listen.ts";
 export { ListenError } from "./listener.ts";
 export * from "./listen_grpc.ts";
+export * from "./listen_nodes.ts";
+export { NodeHttpClient } from "./node_http_client.ts";
+export { RefusalLog } from "./refusal_log.ts";
 export type { ClientCa, HelloPeek } from "./tls_listener.ts";
 export * from "./tls_files.ts";

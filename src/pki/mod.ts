@@ -19,6 +19,7 @@ export type { IssuedCertificate } from "./certificates_record.ts";
 export * from "./client_authorities.ts";
 export * from "./host_name.ts";
 export * from "./identity.ts";
+export * from "./peer_identities.ts";
 export * from "./revocation.ts";
 export * from "./revocation_file.ts";
 export * from "./watched_content.ts";

@@ -131,7 +131,7 @@ end
     "-out",
     "-ca-dir",
     "init\tcreates an authority whose certificates boats and cloud trust",
-    "issue\tcreates a certificate for a boat or for the cloud",
+    "issue\tcreates a certificate for a boat, the cloud or a node",
     "text",
     "a file.lpj",
   ]);

@@ -1,22 +1,7 @@
 import { TLSSocket } from "node:tls";
-import type { CertificateEnds, Clock } from "../../base/mod.ts";
+import type { CertificateEnds } from "../../base/mod.ts";
 import { type Caller, type Credentials, RpcError } from "../../replication/mod.ts";
-import {
-  type ClientAuthorities,
-  type Identity,
-  type IdentityCheck,
-  type PeerCertificate,
-  peerChain,
-  type RevocationFile,
-} from "../../pki/mod.ts";
-
-/** Options of {@linkcode identifier}. */
-export interface IdentifierOptions {
-  authorities: Pick<ClientAuthorities, "check" | "follow">;
-  /** Left out: no certificate is revoked. */
-  revoked?: Pick<RevocationFile, "has" | "follow"> | undefined;
-  clock: Clock;
-}
+import { type PeerCertificate, PeerIdentities, type PeerIdentitiesOptions } from "../../pki/mod.ts";
 
 /** Identifies the callers of each call by the certificate of their connection. */
 export interface Identifier {
@@ -39,48 +24,13 @@ export interface Identifier {
   follow: (onChange: () => void) => () => void;
 }
 
-/** Callers are checked again at this interval, because certificates expire without an event. */
-const RECHECK_EVERY_MS = 10_000;
-/** A refused certificate is not checked again for this time. */
-const REFUSAL_HOLDS_MS = 1000;
-
-/** Result of checking a certificate. */
-interface Checked {
-  identity: Identity;
-  check: IdentityCheck;
-  /** Monotonic. */
-  atMs: number;
-}
-
 /** Creates an {@linkcode Identifier}. */
-export function identifier({ authorities, revoked, clock }: IdentifierOptions): Identifier {
+export function identifier(options: Omit<PeerIdentitiesOptions, "kind">): Identifier {
   const peers = new Map<string, PeerCertificate>();
-  const ends = new Map<string, number>();
-  const checked = new WeakMap<PeerCertificate, Checked>();
-  const isRevoked = (serial: string) => revoked?.has(serial) ?? false;
-
-  const decide = (peer: PeerCertificate | undefined, claimed?: string): Identity =>
-    authorities.check.decide(peerChain(peer), { nowMs: clock.wallUs() / 1000, claimed, isRevoked });
-
-  const isCurrent = ({ identity, atMs }: Checked): boolean =>
-    identity.ok
-      ? clock.wallUs() / 1000 <= identity.expiresMs && !identity.serials.some(isRevoked)
-      : clock.monoMs() - atMs < REFUSAL_HOLDS_MS;
-
-  /** Cached, because verifying signatures takes a millisecond. */
-  const identityOf = (peer: PeerCertificate | undefined): Identity => {
-    const { check } = authorities;
-    const known = peer && checked.get(peer);
-    if (known?.check === check && isCurrent(known)) return known.identity;
-    const identity = decide(peer);
-    if (identity.ok) ends.set(identity.name, identity.expiresMs);
-    if (peer) checked.set(peer, { identity, check, atMs: clock.monoMs() });
-    return identity;
-  };
-
+  const identities = new PeerIdentities({ ...options, kind: "boat" });
   const peerOf = (address: string, certificate: Credentials["certificate"]) => peers.get(address) ?? certificate?.peer;
   return {
-    ends,
+    ends: identities.ends,
     register: (socket) => {
       if (!(socket instanceof TLSSocket)) return;
       const key = `${socket.remoteAddress}:${socket.remotePort}`;
@@ -91,26 +41,15 @@ export function identifier({ authorities, revoked, clock }: IdentifierOptions): 
       });
     },
     identify: ({ certificate, claimedId, address }) => {
-      const peer = peerOf(address, certificate);
-      const known = identityOf(peer);
-      const identity = known.ok && claimedId !== undefined && claimedId !== known.name
-        ? decide(peer, claimedId)
-        : known;
+      const identity = identities.of(peerOf(address, certificate), claimedId);
       if (identity.ok) return identity.name;
       const code = identity.reason === "name-mismatch" ? "PERMISSION_DENIED" : "UNAUTHENTICATED";
       throw new RpcError(code, identity.message);
     },
     isAllowed: ({ certificate, address, instanceId }) => {
-      const identity = identityOf(peerOf(address, certificate));
+      const identity = identities.of(peerOf(address, certificate));
       return identity.ok && identity.name === instanceId;
     },
-    follow: (onChange) => {
-      const timer = setInterval(onChange, RECHECK_EVERY_MS);
-      const leave = [authorities.follow(onChange), revoked?.follow(onChange)];
-      return () => {
-        clearInterval(timer);
-        for (const each of leave) each?.();
-      };
-    },
+    follow: (onChange) => identities.follow(onChange),
   };
 }
