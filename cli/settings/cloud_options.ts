@@ -5,6 +5,7 @@ import { cloudListenChecks, cloudListenOptions, cloudTrustChecks } from "./cloud
 import { fileOptions, programOptions, runOptions } from "./common_options.ts";
 import { connectionOptions } from "./connection_options.ts";
 import { journalFileChecks, journalOptions } from "./journal_options.ts";
+import { nodeChecks, nodeOptions } from "./node_options.ts";
 import { OptionGroup, reloadable } from "./option_types.ts";
 import type { AsyncCheck, Check, SettingsOf } from "./options.ts";
 import { sessionOptions } from "./session_options.ts";
@@ -170,6 +171,7 @@ export const cloudOptions = {
   allowOrigins,
   ...boatOptions,
   ...storeOptions,
+  ...nodeOptions,
   ...memoryOptions,
   ...sessionsOfEach,
   ...journalOfEach,
@@ -206,6 +208,7 @@ export const cloudChecks: readonly Check<CloudSettings>[] = [
   ...journalFileChecks,
   ...tokenChecks,
   ...storeChecks,
+  ...nodeChecks,
 ];
 
 /** Asynchronous checks of the cloud server. */

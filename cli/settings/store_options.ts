@@ -58,8 +58,11 @@ export const storeOptions = {
   }),
 };
 
+/** Settings of the object store. */
+export type StoreSettings = SettingsOf<typeof storeOptions>;
+
 /** Checks of several settings of the object store. */
-export const storeChecks: readonly Check<SettingsOf<typeof storeOptions> & { archiveTrigger: string }>[] = [
+export const storeChecks: readonly Check<StoreSettings & { archiveTrigger: string }>[] = [
   warn(["storeEndpoint", "store"], ({ storeEndpoint, store }) => storeEndpoint !== "" && store === "" && UNUSED),
   warn(["spoolDir", "store"], ({ spoolDir, store }) => spoolDir !== "" && store === "" && UNUSED),
   refuse(

@@ -9,6 +9,7 @@ export {
   type Cloud,
   CLOUD_DEFAULTS,
   type CloudLimits,
+  type CloudNodeOptions,
   type CloudOptions,
   type CloudPorts,
   type CloudRecordingOptions,

@@ -16,6 +16,7 @@ import { CloudMetrics, cloudRoutes, evaluateCloudHealth, ReplicaReaders } from "
 import { StreamMemory } from "../stream/mod.ts";
 import { type Connections, type Handler, openConnections } from "../listen/mod.ts";
 import { FleetRetention, type RetentionSettings } from "../journal/mod.ts";
+import { type CloudNodeOptions, Sharing } from "./sharing.ts";
 import { type CloudStoreOptions, Storing } from "./storing.ts";
 import { VERSION } from "../version.ts";
 
@@ -63,6 +64,8 @@ export interface CloudOptions extends Partial<CloudLimits>, ServerOptions {
   spoolDirectory?: string;
   /** Where frames go from the data directory; left out: they stay there. */
   store?: CloudStoreOptions;
+  /** How it shares the store with other nodes; left out: it is the only one. Needs `store`. */
+  node?: CloudNodeOptions;
   /** Where it listens. */
   ports: CloudPorts;
   /** How it records. */
@@ -121,7 +124,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const limits: CloudLimits = settings;
   const instanceSettings = (): InstanceSettings => settings;
   const stall = new StallDetector(log);
-  const { storing, instances, fleetRetention } = await openBoats(options, { settings, clock, log });
+  const { storing, sharing, instances, fleetRetention } = await openBoats(options, { settings, clock, log });
   const scrub = new Scrub({ instances, bytesPerSecond: () => limits.scrubBytesPerSecond, clock, log });
   const service = new CloudService({ instances, settings: instanceSettings, clock, log });
   const memory = new StreamMemory(options.streamMemoryBytes);
@@ -131,11 +134,12 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const access = new Access(limits, { log, isOverTls: ports.kind === "single" });
   const connections = await openConnections(options, { most: CLOUD_DEFAULTS.mostConnections, clock });
   const shared = { connections, access, stall, clock, log };
-  const parts = { settings, instances, storing, fleetRetention, service, readers, ...shared };
+  const parts = { settings, instances, storing, sharing, fleetRetention, service, readers, ...shared };
   let heartbeats = 0;
   const housekeeping = setInterval(() => {
     stall.run("housekeeping", () => instances.runHousekeeping());
     stall.run("storing", () => storing?.runHousekeeping());
+    sharing?.runHousekeeping();
     heartbeats++;
   }, HOUSEKEEPING_MS);
   const stopParts = async () => {
@@ -143,6 +147,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     service.stop();
     await scrub.stop();
     await storing?.stop();
+    await sharing?.stop();
     await instances.stop();
     await readers.stop();
     await fleetRetention?.stop();
@@ -155,8 +160,13 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
       const isDone = await fleetRetention.sweep({ archiveMs, ...(options.signal && { signal: options.signal }) });
       if (!isDone) log.info("journal files are still being archived", { waitedMs: archiveMs });
     }
-    const handler = (state: PortListenerState) => apiOf(parts, state);
+    let local: Handler | undefined;
+    const handler = (state: PortListenerState) => {
+      local = apiOf(parts, state);
+      return sharing?.shared(local) ?? local;
+    };
     const listeners = await openListeners(ports, { dataDirectory, service, connections, handler, stall, clock, log });
+    if (local) await sharing?.listen(local, { connections, stall });
     fleetRetention?.start();
     instances.recover();
     scrub.start();
@@ -179,26 +189,38 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
 
 /** Opens the boats with their store and the retention of their files. */
 async function openBoats(
-  { dataDirectory, spoolDirectory = dataDirectory, store, journal, signal }: CloudOptions,
+  { dataDirectory, spoolDirectory = dataDirectory, store, node, ports, journal, signal }: CloudOptions,
   { settings, ...parts }: {
     settings: InstanceSettings & CloudLimits & { ringFrames: number; maxValues: number };
     clock: Clock;
     log: Logger;
   },
-): Promise<{ storing: Storing | undefined; instances: Instances; fleetRetention: FleetRetention | undefined }> {
+): Promise<{
+  storing: Storing | undefined;
+  sharing: Sharing | undefined;
+  instances: Instances;
+  fleetRetention: FleetRetention | undefined;
+}> {
   const openReplica = replicasOf(settings, parts);
   // The instances and the retention of their files need each other.
   let fleetRetention: FleetRetention | undefined = undefined;
   const onFileEnded = (id: string) => fleetRetention?.wake(id);
   const storing = store && await Storing.open(store, { ...parts, directory: `${spoolDirectory}/.sidecars`, signal });
+  const sharing = node && storing && ports.kind !== "insecure"
+    ? await Sharing.open(node, { trust: ports.trust, store: storing.store, ...parts })
+    : undefined;
+  if (sharing) storing?.nameNode(sharing.name);
+  const nodes = sharing?.nodes;
   const instances = await Instances.open({
     dataDirectory: spoolDirectory,
-    ...{ settings: () => settings, openReplica, frameStore: storing?.frameStore, onFileEnded, ...parts },
+    ...{ settings: () => settings, openReplica, frameStore: storing?.frameStore, nodes, onFileEnded, ...parts },
   });
-  storing?.begin(instances, { retention: journal?.retention ?? {} });
+  sharing?.begin(instances);
+  const isInCharge = nodes && ((id: string) => nodes.isInCharge(id));
+  storing?.begin(instances, { retention: journal?.retention ?? {}, isInCharge });
   // Files that go to the store are deleted once they are there.
   fleetRetention = storing ? undefined : fleetRetentionOf(journal, { instances, ...parts });
-  return { storing, instances, fleetRetention };
+  return { storing, sharing, instances, fleetRetention };
 }
 
 /** Opens the replicas of boats. */
@@ -241,10 +263,11 @@ function fleetRetentionOf(
 
 /** The handler of HTTP requests. */
 function apiOf(
-  { settings, instances, storing, fleetRetention, readers, access, stall, connections, log }: {
+  { settings, instances, storing, sharing, fleetRetention, readers, access, stall, connections, log }: {
     settings: { maxBodyBytes: number; bodyTimeoutMs: number };
     instances: Instances;
     storing: Storing | undefined;
+    sharing: Sharing | undefined;
     fleetRetention: FleetRetention | undefined;
     readers: ReplicaReaders;
     access: Access;
@@ -263,13 +286,18 @@ function apiOf(
     version: VERSION,
     certificates: listeners.certificates,
     storeFailingSinceMs: () => storing?.failingSinceMs,
+    nodes: sharing?.nodes,
     archiveFailures: (id) => fleetRetention?.status(id)?.archiveFailures ?? 0,
   });
   const health = () =>
     evaluateCloudHealth({
       instances,
       archiveFailed: (id) => (fleetRetention?.status(id)?.failed ?? 0) > 0,
-      others: { ...listeners.health(), ...(storing && { store: storing.health() }) },
+      others: {
+        ...listeners.health(),
+        ...(storing && { store: storing.health() }),
+        ...(sharing && { nodes: sharing.health() }),
+      },
     });
   const routes = cloudRoutes({ instances, readers, metrics, health, server: { name: TITLE, version: VERSION } });
   return serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, bodyTimeoutMs, access, log });

@@ -5,4 +5,5 @@
  */
 export * from "./cloud.ts";
 export * from "./listeners.ts";
+export type { CloudNodeOptions } from "./sharing.ts";
 export { type CloudStoreOptions, DEFAULT_STORE_INTERVAL_MS } from "./storing.ts";

@@ -36,7 +36,7 @@ const PROBE_KEY = "store-check/probe";
 
 /** The object store of a cloud: what its answers have confirmed survives the loss of this machine. */
 export class Storing {
-  readonly frameStore: FrameStore;
+  frameStore: FrameStore;
   readonly #store: ObjectStore;
   readonly #options: { intervalMs: number; clock: Clock; log: Logger };
   /** Since when the store has to be checked, milliseconds since 1970; undefined: it has been. */
@@ -94,15 +94,32 @@ export class Storing {
     return new Storing(store, { intervalMs, isChecked, sidecars, ...parts });
   }
 
-  /** Begins to store the frames of these boats, and to compact their objects. */
-  begin(boats: Instances, { retention }: { retention: StoreRetention }): void {
+  /** The store, which is closed with this object. */
+  get store(): ObjectStore {
+    return this.#store;
+  }
+
+  /** This is one of several nodes with the store. */
+  nameNode(node: string): void {
+    this.frameStore = { ...this.frameStore, node };
+  }
+
+  /**
+   * Begins to store the frames of these boats, and to compact their objects.
+   *
+   * @param options.isInCharge false for boats whose objects another node compacts; default true
+   */
+  begin(
+    boats: Instances,
+    { retention, isInCharge }: { retention: StoreRetention; isInCharge?: ((id: string) => boolean) | undefined },
+  ): void {
     const prepare = async (signal: AbortSignal) => {
       if (this.#uncheckedMs !== undefined) await check(this.#store, signal);
       this.#uncheckedMs = undefined;
       await boats.restore();
     };
     this.#shipper = new FrameShipper({ ...this.#options, boats, prepare });
-    this.#compactor = new Compactor({ ...this.#options, boats, store: this.#store, retention });
+    this.#compactor = new Compactor({ ...this.#options, boats, isInCharge, store: this.#store, retention });
   }
 
   /** Must be called about once a second. */

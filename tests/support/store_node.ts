@@ -22,6 +22,15 @@ export interface StoreNodeOptions {
   intervalS?: number;
   /** Further flags. */
   flags?: readonly string[];
+  /** Directory of an authority with a server's certificate; default one of its own. */
+  authority?: string;
+}
+
+/** Creates an authority, and a certificate for clouds on this machine. */
+export async function createAuthority(directory: string): Promise<void> {
+  await initAuthority(directory, { name: "fleet", days: 180, clock: systemClock });
+  using authority = await Authority.open(directory, { clock: systemClock });
+  await authority.issueServer({ hosts: ["localhost"], ips: ["127.0.0.1"] }, VALIDITY);
 }
 
 /** A cloud with an object store as a process, which comes back to its ports with an empty disk or with what it had. */
@@ -42,12 +51,15 @@ export class StoreNode implements AsyncDisposable {
   /** Starts it with an authority of its own; resolves when it answers. */
   static async start(options: StoreNodeOptions): Promise<StoreNode> {
     const folder = await Deno.makeTempDir({ prefix: "vbg_node_" });
-    await initAuthority(`${folder}/ca`, { name: "fleet", days: 180, clock: systemClock });
-    using authority = await Authority.open(`${folder}/ca`, { clock: systemClock });
-    await authority.issueServer({ hosts: ["localhost"], ips: ["127.0.0.1"] }, VALIDITY);
+    if (options.authority === undefined) await createAuthority(`${folder}/ca`);
     const node = new StoreNode(folder, options);
     await node.begin();
     return node;
+  }
+
+  /** Directory of the authority of boats. */
+  get authority(): string {
+    return this.#options.authority ?? `${this.folder}/ca`;
   }
 
   /** Where boats connect. */
@@ -71,7 +83,7 @@ export class StoreNode implements AsyncDisposable {
 
   /** Starts it, and waits until it answers. */
   async begin({ deadlineMs = START_MS }: { deadlineMs?: number } = {}): Promise<void> {
-    const server = `${this.folder}/ca/server`;
+    const server = `${this.authority}/server`;
     const { endpoint, prefix = "fleet", intervalS = 2, flags = [] } = this.#options;
     const { accessKeyId, secretAccessKey } = CEPH_WRITER;
     const program = this.#program = await TestProgram.start("cloud", () => [
@@ -89,6 +101,11 @@ export class StoreNode implements AsyncDisposable {
       if (isOver) throw new Error(`The node has ended:\n${program.log}`);
       return await fetch(`${this.url}/livez`).then((answer) => answer.text().then(() => answer.ok), () => false);
     }, { deadlineMs });
+  }
+
+  /** Sends a signal to it: SIGSTOP and SIGCONT freeze it and let it go on. */
+  signal(signal: Deno.Signal): void {
+    this.#program?.signal(signal);
   }
 
   /** Kills it as a power cut does. */
@@ -132,13 +149,13 @@ export class StoreNode implements AsyncDisposable {
 
 /** Connects boats to a node; each deletes its frames as soon as it is told that they are stored. */
 export async function startFleet(
-  node: StoreNode,
+  node: Pick<StoreNode, "target" | "authority">,
   { boats, rate, maxReconnectMs }: { boats: number; rate: number; maxReconnectMs?: number },
 ): Promise<Fleet> {
   const fleet = await Fleet.start({
     target: node.target,
     ids: Array.from({ length: boats }, (_, index) => `boat-${index + 1}`),
-    trust: { kind: "authority", directory: `${node.folder}/ca` },
+    trust: { kind: "authority", directory: node.authority },
     seed: FLEET_SEED,
     rate,
     collectMs: 20,

@@ -7,6 +7,7 @@ import {
   type AcmeSettings,
   type BoatTrust,
   type CloudLimits,
+  type CloudNodeOptions,
   type CloudOptions,
   type CloudPorts,
   type CloudStoreOptions,
@@ -98,6 +99,7 @@ export function fixedOptions(settings: CloudSettings): FixedOptions {
       ports: portsOf(settings),
       spoolDirectory: settings.spoolDir || undefined,
       store: storeOf(settings),
+      node: nodeOf(settings),
       ringFrames: settings.ringFrames,
       maxValues: settings.maxValues,
       seriesPgns: settings.seriesPgns.map(Number),
@@ -111,6 +113,11 @@ function storeOf(settings: CloudSettings): CloudOptions["store"] {
   return url === ""
     ? undefined
     : definedOnly<CloudStoreOptions>({ url, intervalMs, maxSidecarBytes, endpoint: storeEndpoint || undefined });
+}
+
+function nodeOf(settings: CloudSettings): CloudOptions["node"] {
+  const { nodeUrl: url, nodeListen: listen, nodeCert: certPath, nodeKey: keyPath } = settings;
+  return url === "" ? undefined : definedOnly<CloudNodeOptions>({ url, listen, certPath, keyPath });
 }
 
 function portsOf(settings: CloudSettings): CloudPorts {

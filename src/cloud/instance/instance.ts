@@ -134,9 +134,12 @@ export class Instance {
     if (error) this.#sessions.endAll(error);
   }
 
+  get recording(): InstanceSummary["recording"] {
+    return this.#stores.recording;
+  }
+
   summary(): InstanceSummary {
-    const { id, connected } = this;
-    return { id, ...this.record.summary({ connected }), recording: this.#stores.recording };
+    return { id: this.id, ...this.record.summary(this), recording: this.recording };
   }
 
   /** True if frames in its directory may not be in the store; without a store always. */

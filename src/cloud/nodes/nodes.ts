@@ -19,8 +19,8 @@ export interface NodesOptions {
   store: ObjectStore;
   /** What this node has of a boat; undefined: nothing that is not in the store. */
   boat: (id: string) => BoatAtNode | undefined;
-  /** Asks another node for its boats: GET {@linkcode NODE_BOATS_PATH}. @throws it does not answer */
-  ask: (url: string, signal: AbortSignal) => Promise<Response>;
+  /** Asks another node for its boats; returns its {@linkcode boatsText}. @throws it does not answer */
+  ask: (url: string, signal: AbortSignal) => Promise<string>;
   clock: Clock;
   log: Logger;
 }
@@ -187,10 +187,7 @@ export class Nodes {
     node.isAsked = true;
     try {
       const signal = AbortSignal.any([AbortSignal.timeout(ASK_TIMEOUT_MS), this.#stop.signal]);
-      const response = await ask(url, signal);
-      const text = await response.text();
-      if (!response.ok) throw new Error(`status ${response.status}`);
-      const boats = parseBoats(text);
+      const boats = parseBoats(await ask(url, signal));
       for (const { id } of boats) this.#seen.add(id);
       node.boats = new Map(boats.map((boat) => [boat.id, boat]));
       if (this.#isAway(node)) log.info("node answers", { url });

@@ -1,4 +1,4 @@
-import type { Instance, InstanceSummary } from "../../cloud/mod.ts";
+import type { Instance, InstanceSummary, Nodes } from "../../cloud/mod.ts";
 import { type Figure, figureTexts, gauge, headOf } from "../status/figure.ts";
 import { readerFigures, type ReaderSources, serverFigures, type ServerSources } from "../status/server_figures.ts";
 
@@ -9,6 +9,8 @@ export interface CloudMetricSources extends ServerSources {
   archiveFailures?: (id: string) => number;
   /** Since when the object store has not answered, milliseconds since 1970; undefined: it answers, or there is none. */
   storeFailingSinceMs?: () => number | undefined;
+  /** Other nodes with the same object store; left out: there are none. */
+  nodes?: Pick<Nodes, "others" | "away"> | undefined;
 }
 
 /** A metric with one value per instance and set of further labels. */
@@ -125,6 +127,16 @@ export class CloudMetrics {
         "vbg_cloud_store_failing_since_seconds",
         "Since when the object store has not answered, seconds since 1970; 0: it answers, or there is none",
         () => (this.#sources.storeFailingSinceMs?.() ?? 0) / 1000,
+      ),
+      gauge(
+        "vbg_cloud_nodes_answering",
+        "Other nodes with the same object store that answer",
+        () => this.#sources.nodes?.others.length ?? 0,
+      ),
+      gauge(
+        "vbg_cloud_nodes_away",
+        "Other nodes with the same object store that do not answer",
+        () => this.#sources.nodes?.away ?? 0,
       ),
     ]);
     if (server) yield* figureTexts(this.#server);

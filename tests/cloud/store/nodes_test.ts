@@ -34,7 +34,7 @@ class Cluster {
     store.nowMs = () => clock.wallUs() / 1000;
     const ask = (url: string) => {
       if (silent.has(url)) return Promise.reject(new Error("no answer"));
-      return Promise.resolve(new Response(boatsText(boats.get(url) ?? [])));
+      return Promise.resolve(boatsText(boats.get(url) ?? []));
     };
     this.nodes = URLS.map((url) => {
       const boat = (id: string) => boats.get(url)?.find((each) => each.id === id);

@@ -26,6 +26,8 @@ export interface CompactedBoat {
 /** Options of a {@linkcode Compactor}. */
 export interface CompactorOptions {
   boats: Iterable<CompactedBoat>;
+  /** False for boats whose objects another node compacts; default true. Two nodes that do it harm nothing. */
+  isInCharge?: ((id: string) => boolean) | undefined;
   store: ObjectStore;
   retention: StoreRetention;
   clock: Clock;
@@ -71,11 +73,11 @@ export class Compactor {
   }
 
   #boats(): Iterable<Shipped> {
-    const { boats } = this.#options;
+    const { boats, isInCharge = () => true } = this.#options;
     const workOf = (boat: CompactedBoat) => this.#workOf(boat);
     return {
       *[Symbol.iterator]() {
-        for (const boat of boats) yield workOf(boat);
+        for (const boat of boats) if (isInCharge(boat.id)) yield workOf(boat);
       },
     };
   }

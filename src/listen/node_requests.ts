@@ -1,0 +1,55 @@
+import type { ClientRequest } from "node:http";
+import { Agent, request } from "node:https";
+import type { ClientCa } from "./tls_listener.ts";
+import type { TlsSource } from "./tls_files.ts";
+
+/** Longest time in which a connection to another node is made, milliseconds. */
+const CONNECT_MS = 3000;
+
+/**
+ * HTTPS requests to the other nodes of a cloud, with the certificate of this node. Servers are verified by the authorities
+ * and by the host name of the URL, but not by the list of revoked certificates.
+ */
+export class NodeRequests {
+  readonly #tls: TlsSource;
+  readonly #authorities: ClientCa;
+  readonly #unfollow: readonly (() => void)[];
+  #agent: Agent | undefined;
+
+  /** Watches both sources until it is stopped: a replaced certificate is that of new connections. */
+  constructor({ tls, authorities }: { tls: TlsSource; authorities: ClientCa }) {
+    this.#tls = tls;
+    this.#authorities = authorities;
+    const renew = () => this.#agent = undefined;
+    this.#unfollow = [tls.follow(renew), authorities.follow(renew)];
+  }
+
+  /** Opens a request to a node, given by its URL. The caller ends it. */
+  open(
+    url: string,
+    { method, path, headers }: { method: string; path: string; headers: Record<string, string> },
+  ): ClientRequest {
+    const { hostname, port } = new URL(url);
+    const { pair } = this.#tls;
+    this.#agent ??= new Agent({
+      keepAlive: true,
+      ca: this.#authorities.pem,
+      ...pair && { cert: pair.cert, key: pair.key },
+    });
+    const host = hostname.replace(/^\[|\]$/g, "");
+    const outgoing = request({ agent: this.#agent, host, port: port || 443, method, path, headers });
+    const timer = setTimeout(() => outgoing.destroy(new Error(`no connection within ${CONNECT_MS} ms`)), CONNECT_MS);
+    const connected = () => clearTimeout(timer);
+    outgoing.once("socket", (socket) => {
+      if (socket.connecting) socket.once("secureConnect", connected);
+      else connected();
+    });
+    return outgoing.once("close", connected).once("response", connected);
+  }
+
+  /** Stops watching the sources. Requests in progress continue. */
+  stop(): void {
+    for (const unfollow of this.#unfollow) unfollow();
+    this.#agent?.destroy();
+  }
+}
