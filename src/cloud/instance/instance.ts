@@ -1,5 +1,5 @@
 import { errorText, JsonFile } from "../../base/mod.ts";
-import { type HandshakeRequest, type HandshakeResponse, RpcError } from "../../replication/mod.ts";
+import type { HandshakeRequest, HandshakeResponse } from "../../replication/mod.ts";
 import type { BackfillFiles } from "../files/backfill_files.ts";
 import { DiagnosticEvents, type Note } from "../state/diagnostic_events.ts";
 import { InstanceHandshakes } from "./handshake.ts";

@@ -1,14 +1,7 @@
 // Several nodes have one store: where boats are live, and which of them a node lets go of.
 import assert from "node:assert/strict";
-import { silentLogger, systemClock } from "../../../src/base/mod.ts";
-import {
-  type BoatAtNode,
-  boatsText,
-  type FrameStore,
-  NODE_AWAY_MS,
-  Nodes,
-  ObjectCache,
-} from "../../../src/cloud/mod.ts";
+import { silentLogger } from "../../../src/base/mod.ts";
+import { type BoatAtNode, boatsText, type FrameStore, Nodes, ObjectCache } from "../../../src/cloud/mod.ts";
 import { openStore } from "../../../src/object_store/mod.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { eventually } from "../../support/eventually.ts";
