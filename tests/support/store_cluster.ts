@@ -7,7 +7,7 @@ import { TcpProxy } from "./tcp_proxy.ts";
 import { createAuthority, StoreNode, type StoreNodeOptions } from "./store_node.ts";
 
 /** Options of a {@linkcode StoreCluster}. */
-export interface StoreClusterOptions extends Pick<StoreNodeOptions, "endpoint" | "intervalS" | "flags"> {
+export interface StoreClusterOptions extends Pick<StoreNodeOptions, "endpoint" | "prefix" | "intervalS" | "flags"> {
   /** Number of nodes. */
   nodes: number;
   /** The network of each node may be cut; default false. */
