@@ -25,7 +25,9 @@ export interface CertificatePair {
 
 /** Host names and IP addresses of a TLS server. */
 export interface ServerNames {
+  /** Host names; the first label may be an asterisk. */
   hosts: readonly string[];
+  /** IP addresses. */
   ips: readonly string[];
 }
 

@@ -157,10 +157,14 @@ Deno.test(
     assert.equal((await issue()).code, 0);
     const { code, printed } = await issue("-force");
     assert.equal(code, 0);
-    const files = { "node-tls-cert": `${dir}/nodes/n1/cert.pem`, "node-tls-key": `${dir}/nodes/n1/key.pem` };
-    assert.deepEqual(flagsOf(partFrom(printed, /^Flags of the node/)), files);
+    const url = "https://n1.internal:9444";
+    assert.deepEqual(flagsOf(partFrom(printed, /^Flags of the node/)), {
+      "node-url": url,
+      "node-cert": `${dir}/nodes/n1/cert.pem`,
+      "node-key": `${dir}/nodes/n1/key.pem`,
+    });
     const config = await parseHocon(partFrom(printed, /^Add to .*vbg-cloud\.conf/).join("\n"));
-    assert.deepEqual(config, { node: { tls: { cert: "/etc/vbg/node/cert.pem", key: "/etc/vbg/node/key.pem" } } });
+    assert.deepEqual(config, { node: { url, cert: "/etc/vbg/node/cert.pem", key: "/etc/vbg/node/key.pem" } });
     const [, words = ""] = /^ {2}vbg-cloud ca revoke -ca-dir '.*' (.*)$/m.exec(printed) ?? [];
     assert.match(words, /^-node n1 -serial [0-9a-f]{32}$/);
     const revoked = await ca("revoke", ...words.split(" "));

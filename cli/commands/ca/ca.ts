@@ -84,8 +84,12 @@ export const issueCommand: CommandFile = {
         using authority = await Authority.open(caDir, { clock });
         const options = { days, isForced: force };
         const names = { hosts, ips };
-        if (node !== undefined) return formatNode(await authority.issueNode(node, { ...options, names }), caDir);
-        if (boat === undefined) return formatServer(await authority.issueServer(names, options), caDir);
+        if (node !== undefined) {
+          return formatNode(await authority.issueNode(node, { ...options, names }), { caDir, names });
+        }
+        if (boat === undefined) {
+          return formatServer(await authority.issueServer(names, options), caDir);
+        }
         const made = await authority.issueBoat(boat, options);
         return formatBoat(made, { caDir, servers: authority.issued.filter(({ kind }) => kind === "server") });
       },

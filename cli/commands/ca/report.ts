@@ -1,9 +1,16 @@
 import { formatAddress } from "@vessel/gateway/base";
-import { AUTHORITY_FILES, type CertificateFolder, type IssuedCertificate } from "@vessel/gateway/cloud";
+import {
+  AUTHORITY_FILES,
+  type CertificateFolder,
+  type IssuedCertificate,
+  type ServerNames,
+} from "@vessel/gateway/cloud";
 import { formatItems, type ItemColumn } from "../../program/table.ts";
 
 /** Port on which a cloud accepts replication. */
 const GRPC_PORT = 9443;
+/** Port of a node in configuration lines. */
+const NODE_PORT = 9444;
 /** Placeholder in configuration lines if the host is unknown. */
 const EXAMPLE_HOST = "cloud.example.com";
 /** Directories of the certificate files in configuration lines, of a boat, a cloud and a node. */
@@ -64,22 +71,26 @@ export function formatServer(made: CertificateFolder, caDir: string): string {
 }
 
 /** Report of `ca issue` for a node, with the settings that use the certificate. */
-export function formatNode(made: CertificateFolder, caDir: string): string {
+export function formatNode(
+  made: CertificateFolder,
+  { caDir, names: { hosts, ips } }: { caDir: string; names: ServerNames },
+): string {
   const { name } = made.certificate;
+  const hostname = [...hosts, ...ips].find((each) => !each.startsWith("*")) ?? EXAMPLE_HOST;
+  const url = `https://${formatAddress({ hostname, port: NODE_PORT })}`;
   return [
     ...madeLines(made, `for the node "${name}"`),
     ...earlierLines(made, { caDir, who: `-node ${name}`, holder: "node" }),
     "",
     "Flags of the node, with the files where they are:",
-    ...flagLines([["node-tls-cert", made.certPath], ["node-tls-key", made.keyPath]]),
+    ...flagLines([["node-url", url], ["node-cert", made.certPath], ["node-key", made.keyPath]]),
     "",
     ...installLines([made.certPath, made.keyPath], NODE_FOLDER),
     "Add to /etc/vbg/vbg-cloud.conf:",
     "  node {",
-    "    tls {",
-    `      cert = "${NODE_FOLDER}/cert.pem"`,
-    `      key = "${NODE_FOLDER}/key.pem"`,
-    "    }",
+    `    url = "${url}"`,
+    `    cert = "${NODE_FOLDER}/cert.pem"`,
+    `    key = "${NODE_FOLDER}/key.pem"`,
     "  }",
     "",
     "Nodes accept each other by the authorities of boats and the list of revoked certificates:",
