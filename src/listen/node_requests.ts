@@ -1,5 +1,6 @@
 import type { ClientRequest } from "node:http";
 import { Agent, request } from "node:https";
+import { isIP } from "node:net";
 import type { ClientCa } from "./tls_listener.ts";
 import type { TlsSource } from "./tls_files.ts";
 
@@ -37,7 +38,10 @@ export class NodeRequests {
       ...pair && { cert: pair.cert, key: pair.key },
     });
     const host = hostname.replace(/^\[|\]$/g, "");
-    const outgoing = request({ agent: this.#agent, host, port: port || 443, method, path, headers });
+    // By default the server is verified by the header Host, which the client of a forwarded request chooses.
+    const servername = isIP(host) === 0 ? host : "";
+    const options = { agent: this.#agent, host, servername, port: port || 443, method, path, headers };
+    const outgoing = request(options);
     const timer = setTimeout(() => outgoing.destroy(new Error(`no connection within ${CONNECT_MS} ms`)), CONNECT_MS);
     const connected = () => clearTimeout(timer);
     outgoing.once("socket", (socket) => {

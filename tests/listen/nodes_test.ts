@@ -9,6 +9,7 @@ import {
   type Listener,
   listenNodes,
   NodeHttpClient,
+  NodeRequests,
   TlsFiles,
 } from "../../src/listen/mod.ts";
 import {
@@ -346,6 +347,34 @@ Deno.test(
         await assert.rejects(fetch(port.url, { client: http.current }), ({ cause }) => reason.test(String(cause)));
       }
       assert.equal(requests, 0);
+    }),
+);
+
+Deno.test(
+  "the server of a forwarded request is verified by the node's URL, whatever Host the request has",
+  NET,
+  () =>
+    inFolder(async (folder) => {
+      await using port = await NodePort.open(folder, hello);
+      const { authority, authorities } = port;
+      const tls = await port.files(await port.issue("n1"));
+      const statusOf = async () => {
+        const requests = new NodeRequests({ tls, authorities });
+        try {
+          const headers = { host: "cloud.example.com" };
+          const request = requests.open(port.url, { method: "GET", path: "/", headers });
+          const response = once(request.end(), "response");
+          return (await response)[0].resume().statusCode;
+        } finally {
+          requests.stop();
+        }
+      };
+      assert.equal(await statusOf(), 200);
+      const other = await authority.issueNode("n3", { ...ISSUE, names: { hosts: ["cloud.example.com"], ips: [] } });
+      await Deno.copyFile(other.certPath, `${folder}/ca/nodes/n2/cert.pem`);
+      await Deno.copyFile(other.keyPath, `${folder}/ca/nodes/n2/key.pem`);
+      await port.tls.check();
+      await assert.rejects(statusOf(), /altnames: IP: 127\.0\.0\.1/);
     }),
 );
 
