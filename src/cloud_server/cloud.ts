@@ -216,7 +216,7 @@ async function openBoats(
     ...{ settings: () => settings, openReplica, frameStore: storing?.frameStore, nodes, onFileEnded, ...parts },
   });
   sharing?.begin(instances);
-  const isInCharge = nodes && ((id: string) => nodes.isInCharge(id));
+  const isInCharge = nodes && ((id: string) => nodes.nodeOf(id) === undefined);
   storing?.begin(instances, { retention: journal?.retention ?? {}, isInCharge });
   // Files that go to the store are deleted once they are there.
   fleetRetention = storing ? undefined : fleetRetentionOf(journal, { instances, ...parts });

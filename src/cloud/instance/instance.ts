@@ -179,14 +179,11 @@ export class Instance {
   async release(): Promise<boolean> {
     this.#sessions.endAll(unavailable("the boat is live at another node"));
     await this.#inTurn(() => this.#stores.stopReplica());
-    await this.ship();
+    if (!this.#stores.isDispensable) await this.ship();
     return await this.#inTurn(async () => {
       if (this.connected || this.#isStopped) return false;
-      const isAllStored = await this.#stores.deleteShipped();
       await this.#close();
-      if (!isAllStored || this.hasUnstored) return false;
-      this.#isStopped = true;
-      return true;
+      return this.#isStopped = this.#stores.isDispensable;
     });
   }
 

@@ -29,7 +29,7 @@ export interface InstancesOptions {
   /** Where the frames of all boats go; left out: they stay in the data directory. */
   frameStore?: FrameStore | undefined;
   /** Other nodes with the same store; left out: there are none. */
-  nodes?: Pick<Nodes, "isLiveElsewhere" | "hasSeen"> | undefined;
+  nodes?: Pick<Nodes, "isLiveElsewhere" | "hasSeen" | "arrivals"> | undefined;
   /** Called when a file of a boat is complete and may be archived. */
   onFileEnded?: ((id: string) => void) | undefined;
   clock: Clock;
@@ -58,6 +58,8 @@ export class Instances implements Iterable<Instance> {
   /** Boats that this node lets go of; `againMs`: when it tries the next time. */
   readonly #releasing = new Map<string, Promise<void>>();
   readonly #releaseAgainMs = new WeakMap<Instance, number>();
+  /** {@linkcode Nodes.arrivals} when each boat was loaded. */
+  readonly #loadedAt = new WeakMap<Instance, number>();
   #restoredMs = -Infinity;
   /** Undefined after a boat was added. */
   #inOrder: readonly Instance[] | undefined;
@@ -198,7 +200,7 @@ export class Instances implements Iterable<Instance> {
     this.#followNodes(nowMs);
   }
 
-  /** Lets go of boats that are live at other nodes, and finds those that no node has any more. */
+  /** Lets go of boats that other nodes have or may have had since, and finds those that no node has any more. */
   #followNodes(nowMs: number): void {
     const { nodes, log } = this.#options;
     if (!nodes || this.#isStopped) return;
@@ -206,21 +208,23 @@ export class Instances implements Iterable<Instance> {
       if (this.#releasing.size >= RELEASED_AT_ONCE) break;
       const { id } = instance;
       const isDue = nowMs >= (this.#releaseAgainMs.get(instance) ?? 0) && !this.#releasing.has(id);
-      if (!isDue || !nodes.isLiveElsewhere(id)) continue;
+      const isOutdated = nodes.arrivals > (this.#loadedAt.get(instance) ?? 0) && !instance.connected;
+      if (!isDue || !isOutdated && !nodes.isLiveElsewhere(id)) continue;
+      if (isOutdated) this.#restoredMs = -Infinity;
       this.#releaseAgainMs.set(instance, nowMs + RELEASE_AGAIN_MS);
       const released = this.#release(instance).catch((error: unknown) => {
         log.warn("boat of another node not let go of", { id, error: errorText(error) });
       }).finally(() => this.#releasing.delete(id));
       this.#releasing.set(id, released);
     }
-    if (nowMs - this.#restoredMs < RESTORE_EVERY_MS) return;
+    if (nowMs - this.#restoredMs < RESTORE_EVERY_MS || this.#releasing.size > 0) return;
     this.#restoredMs = nowMs;
     this.restore().catch((error: unknown) =>
       log.error("boats of the object store not listed", { error: errorText(error) })
     );
   }
 
-  /** Removes a boat that is live at another node, once all that this node has of it is in the store. */
+  /** Removes a boat of which another node may know more, once all that this node has of it is in the store. */
   async #release(instance: Instance): Promise<void> {
     const { id, directory } = instance;
     if (!await instance.release()) return;
@@ -230,7 +234,7 @@ export class Instances implements Iterable<Instance> {
     for await (const { name } of Deno.readDir(directory)) {
       if (name !== EVENTS_FILE) await Deno.remove(`${directory}/${name}`, { recursive: true });
     }
-    this.#options.log.info("boat is live at another node", { id });
+    this.#options.log.debug("boat let go of", { id });
   }
 
   /** Ends all streams, writes everything, and unlocks the directory. */
@@ -260,7 +264,9 @@ export class Instances implements Iterable<Instance> {
 
   async #load(id: string): Promise<Instance> {
     const { dataDirectory, ...common } = this.#options;
+    const arrivals = common.nodes?.arrivals ?? 0;
     const instance = await Instance.load({ ...common, id, directory: `${dataDirectory}/${id}` });
+    this.#loadedAt.set(instance, arrivals);
     this.#byId.set(id, instance);
     this.#inOrder = undefined;
     return instance;

@@ -54,6 +54,8 @@ export class InstanceStores {
   #replica: Replica | undefined;
   /** Local files have frames that may not be stored. */
   #hasUnstored = true;
+  /** There may be local files. */
+  #hasFiles = true;
   #snapshotMs = -Infinity;
   /** When the files were last closed. */
   #lastStoredThrough = 0;
@@ -257,6 +259,11 @@ export class InstanceStores {
     return this.#journal !== undefined || this.#hasUnstored;
   }
 
+  /** True if the boat's directory has nothing that the store lacks. Without a store always false. */
+  get isDispensable(): boolean {
+    return !this.hasUnstored && !this.#hasFiles;
+  }
+
   /**
    * Completes the open files, so that {@linkcode InstanceStores.ship} takes their frames. Learns what the store has, if it
    * could not be listed before; then returns true: the boat has not been asked for anything.
@@ -288,14 +295,6 @@ export class InstanceStores {
     const isOpen = (name: string) => journal.isOpen(name);
     await store.ship({ index: journal.index, ledger, isOpen, epochs: () => this.#record.epochs }, signal);
     await this.#sessions?.put(signal);
-  }
-
-  /** Deletes the local files whose frames are stored. Returns true if no other ones are left. Nobody may read them. */
-  async deleteShipped(): Promise<boolean> {
-    const [journal, ledger, store] = [this.#journal, this.#ledger, this.#store];
-    if (!journal || !ledger || !store) return false;
-    await store.deleteShipped({ index: journal.index, ledger });
-    return journal.index.files.every(({ path }) => isFrameKey(path));
   }
 
   /** Stores what is known of its objects. @throws {StoreError} */
@@ -331,11 +330,14 @@ export class InstanceStores {
     await journal?.close();
     this.account();
     this.#ledger?.endFiles(() => false);
-    await this.#ledger?.close();
-    if (journal && this.#store) {
-      const files = { index: journal.index, isOpen: () => false };
-      this.#hasUnstored = this.#store.hasUnstored(files) || (await this.#sessions?.isChanged() ?? false);
+    if (journal && this.#ledger && this.#store) {
+      const { index } = journal;
+      this.#hasUnstored = this.#store.hasUnstored({ index, isOpen: () => false }) ||
+        (await this.#sessions?.isChanged() ?? false);
+      await this.#store.deleteShipped({ index, ledger: this.#ledger });
+      this.#hasFiles = index.files.some(({ path }) => !isFrameKey(path));
     }
+    await this.#ledger?.close();
     this.#lastStoredThrough = this.#storedThrough() ?? 0;
     this.#ledger = undefined;
     this.#store = undefined;

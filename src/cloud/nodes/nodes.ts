@@ -54,6 +54,7 @@ export class Nodes {
   readonly #others = new Map<string, OtherNode>();
   /** Boats that other nodes have had. */
   readonly #seen = new Set<string>();
+  #arrivals = 0;
   readonly #stop = new AbortController();
   #listedMs = -Infinity;
   #listing: Promise<void> | undefined;
@@ -94,6 +95,11 @@ export class Nodes {
     return this.#others.size - this.others.length;
   }
 
+  /** How often a node was found, or has answered again: what was known of its boats before may be outdated. */
+  get arrivals(): number {
+    return this.#arrivals;
+  }
+
   /** Another node has asked this one: it need not wait for the next list. */
   met(url: string): void {
     if (url !== this.#options.url && URL.canParse(url)) this.#add(url);
@@ -104,7 +110,10 @@ export class Nodes {
     return this.#seen.has(id);
   }
 
-  /** The node that answers for a boat; undefined: this one. */
+  /**
+   * The node that answers for a boat; undefined: this one. It is the node to which the boat streams, else one with frames
+   * that are not in the store, else one that all nodes choose alike.
+   */
   nodeOf(id: string): string | undefined {
     let best: { url: string; boat: BoatAtNode } | undefined;
     for (const [url, node] of this.#others) {
@@ -112,7 +121,8 @@ export class Nodes {
       if (boat && (!best || isBetter(boat, best.boat))) best = { url, boat };
     }
     const own = this.#options.boat(id);
-    return best && (!own || isBetter(best.boat, own)) ? best.url : undefined;
+    if (best && (!own || isBetter(best.boat, own))) return best.url;
+    return own ? undefined : this.#chosen(id);
   }
 
   /** True if a boat streams to another node, and not to this one. */
@@ -122,14 +132,6 @@ export class Nodes {
       const boat = this.#boatAt(node, id);
       return boat?.isLive === true && (!own || isBetter(boat, own));
     });
-  }
-
-  /** True if this node does what only one node needs to do for a boat. */
-  isInCharge(id: string): boolean {
-    if (this.nodeOf(id) !== undefined) return false;
-    if (this.#options.boat(id)?.isLive) return true;
-    const { url } = this.#options;
-    return [url, ...this.others].every((each) => nodeName(id + url) <= nodeName(id + each));
   }
 
   /** Aborted when a node is away. */
@@ -143,6 +145,16 @@ export class Nodes {
     await this.#listing;
     const { store, url } = this.#options;
     await inReadTime(() => removeNode(store, url)).catch(() => {});
+  }
+
+  /** One of the nodes that answer; when one comes or goes, few boats get another one. Undefined: this one. */
+  #chosen(id: string): string | undefined {
+    let [chosen, lowest]: [string | undefined, string] = [undefined, nodeName(id + this.#options.url)];
+    for (const url of this.others) {
+      const name = nodeName(id + url);
+      if (name < lowest) [chosen, lowest] = [url, name];
+    }
+    return chosen;
   }
 
   #boatAt(node: OtherNode, id: string): BoatAtNode | undefined {
@@ -190,7 +202,10 @@ export class Nodes {
       const boats = parseBoats(await ask(url, signal));
       for (const { id } of boats) this.#seen.add(id);
       node.boats = new Map(boats.map((boat) => [boat.id, boat]));
-      if (this.#isAway(node)) log.info("node answers", { url });
+      if (this.#isAway(node)) {
+        this.#arrivals++;
+        log.info("node answers", { url });
+      }
       node.answeredMs = clock.monoMs();
       if (node.away.signal.aborted) node.away = new AbortController();
     } catch (error) {

@@ -104,46 +104,53 @@ Deno.test(
 );
 
 Deno.test(
-  "a boat is answered for by the node to which it streams, the newest of several, else by one with unstored frames",
+  "a boat is answered for by the node to which it streams, the newest of several, else by one with unstored frames, else by one that all choose",
   DISK,
   () =>
     withCluster(async (cluster) => {
       const [one, two] = [URLS[0]!, URLS[1]!];
-      const answers = () => cluster.nodes.map((node) => node.nodeOf(BOAT));
-      assert.deepEqual(answers(), [undefined, undefined, undefined], "all frames are in the store");
+      const answers = () => cluster.nodes.map((node, at) => node.nodeOf(BOAT) ?? URLS[at]);
+      const all = (url: string | undefined) => [url, url, url];
+      const [chosen] = answers();
+      assert.deepEqual(answers(), all(chosen), "all frames are in the store");
       cluster.boats.set(one, [boat()]);
       await cluster.pass();
-      assert.deepEqual(answers(), [undefined, one, one]);
+      assert.deepEqual(answers(), all(one));
       assert.deepEqual(cluster.nodes.map((node) => node.isLiveElsewhere(BOAT)), [false, true, true]);
       // The first node has not noticed that the boat is gone.
       cluster.boats.set(one, [boat({ idleMs: 9000 })]);
       cluster.boats.set(two, [boat({ idleMs: 100 })]);
       await cluster.pass();
-      assert.deepEqual(answers(), [two, undefined, two]);
+      assert.deepEqual(answers(), all(two));
       assert.equal(cluster.nodes[0]!.isLiveElsewhere(BOAT), true);
       cluster.boats.set(one, [boat({ isLive: false, idleMs: 9000 })]);
       cluster.boats.set(two, []);
       await cluster.pass();
-      assert.deepEqual(answers(), [undefined, one, one]);
+      assert.deepEqual(answers(), all(one));
       assert.equal(cluster.nodes[1]!.isLiveElsewhere(BOAT), false);
-      cluster.silent.add(one);
-      await cluster.until("it to be away", () => cluster.nodes[1]!.away === 1 && cluster.nodes[2]!.away === 1);
-      assert.deepEqual(answers(), [undefined, undefined, undefined]);
+      cluster.boats.set(one, []);
+      await cluster.pass();
+      assert.deepEqual(answers(), all(chosen));
     }),
 );
 
-Deno.test("exactly one of the nodes that answer is in charge of each boat", DISK, () =>
-  withCluster(async (cluster) => {
-    const ids = Array.from({ length: 60 }, (_, i) => `boat-${i}`);
-    const inCharge = (id: string) => cluster.nodes.filter((node) => node.isInCharge(id)).length;
-    assert.ok(ids.every((id) => inCharge(id) === 1));
-    const shares = cluster.nodes.map((node) => ids.filter((id) => node.isInCharge(id)).length);
-    assert.ok(shares.every((share) => share > 5), `${shares}`);
-    cluster.boats.set(URLS[2]!, ids.map((id) => boat({ id })));
-    await cluster.pass();
-    assert.deepEqual(ids.filter((id) => cluster.nodes[2]!.isInCharge(id)), ids);
-    assert.ok(ids.every((id) => inCharge(id) === 1));
-  }));
+Deno.test(
+  "boats that no node has are shared among the nodes, and those of a node that is away go to the others",
+  DISK,
+  () =>
+    withCluster(async (cluster) => {
+      const ids = Array.from({ length: 60 }, (_, i) => `boat-${i}`);
+      const answers = (at: number) => ids.map((id) => cluster.nodes[at]!.nodeOf(id) ?? URLS[at]);
+      const before = answers(0);
+      assert.deepEqual([answers(1), answers(2)], [before, before], "all nodes choose alike");
+      for (const url of URLS) assert.ok(before.filter((each) => each === url).length > 5, url);
+      cluster.silent.add(URLS[2]!);
+      await cluster.until("it to be away", () => cluster.nodes[0]!.away === 1 && cluster.nodes[1]!.away === 1);
+      const after = answers(0);
+      assert.deepEqual(answers(1), after);
+      assert.ok(after.every((url, i) => before[i] === URLS[2] ? url !== URLS[2] : url === before[i]));
+    }),
+);
 
 Deno.test(
   "a node lets go of a boat that is live at another one, and has all of it again when that is gone",
@@ -153,7 +160,7 @@ Deno.test(
       using store = await openStore({ url: `file://${folder}/store` });
       const frameStore: FrameStore = { store, cache: new ObjectCache({ store }) };
       let isElsewhere = false;
-      const nodes = { isLiveElsewhere: () => isElsewhere, hasSeen: () => true };
+      const nodes = { isLiveElsewhere: () => isElsewhere, hasSeen: () => true, arrivals: 0 };
       await using one = await CloudFixture.start(`${folder}/one`, { frameStore, nodes });
       const live = (await one.greeted({ headSeq: 1 })).client.live();
       await live.send(batch(1, 300));
@@ -187,3 +194,35 @@ Deno.test(
 async function names(directory: string): Promise<string[]> {
   return (await Array.fromAsync(Deno.readDir(directory))).map(({ name }) => name);
 }
+
+Deno.test(
+  "when a node is found, others look at the store again for boats that it may have had",
+  CLOUD,
+  () =>
+    inFolder(async (folder) => {
+      using store = await openStore({ url: `file://${folder}/store` });
+      const frameStore: FrameStore = { store, cache: new ObjectCache({ store }) };
+      const nodes = { isLiveElsewhere: () => false, hasSeen: () => true, arrivals: 0 };
+      const feed = async (cloud: CloudFixture, last: number) => {
+        const live = (await cloud.greeted({ headSeq: last })).client.live();
+        await live.send(batch(last - 99, last));
+        await eventually("all to be durable", () => cloud.boat.acknowledge() === last);
+        await cloud.boat.ship();
+        live.end();
+        await eventually("the stream to end", () => !cloud.boat.connected);
+      };
+      await using one = await CloudFixture.start(`${folder}/one`, { frameStore, nodes });
+      await feed(one, 100);
+      {
+        // The first node cannot reach it.
+        await using two = await CloudFixture.start(`${folder}/two`, { frameStore });
+        await feed(two, 200);
+      }
+      assert.equal((await one.instances.find(BOAT))?.received.last, 100);
+      nodes.arrivals++;
+      await eventually("the boat as it is in the store", () => {
+        one.instances.runHousekeeping();
+        return one.instances.get(BOAT)?.received.last === 200;
+      });
+    }),
+);
