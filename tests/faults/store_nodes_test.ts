@@ -47,6 +47,15 @@ async function liveAgain(url: string, { boats, afterMs }: { boats: number; after
   return Date.now() - afterMs;
 }
 
+/** Waits until each reader has frames of now: one that comes back after the last frame is told of none that it missed. */
+async function allRead(readers: readonly NodeReader[], fleet: Fleet): Promise<void> {
+  const heads = new Map(fleet.boats.map(({ id, head }) => [id, head]));
+  for (const reader of readers) {
+    const isCurrent = () => reader.failure !== undefined || reader.last > heads.get(reader.boat)!;
+    await eventually(`new frames for the ${reader.name}`, isCurrent, { deadlineMs: START_MS });
+  }
+}
+
 /** Waits until everything is stored, and compares the store with what was fed. */
 async function assertAllStored(fleet: Fleet, endpoint: string): Promise<Record<string, number>> {
   using store = await openStore({ url: `s3://${STORE_BUCKET}/fleet`, endpoint, credentials: CEPH_WRITER });
@@ -63,7 +72,7 @@ async function assertAllStored(fleet: Fleet, endpoint: string): Promise<Record<s
 async function assertReported(readers: readonly NodeReader[], fleet: Fleet): Promise<void> {
   for (const reader of readers) {
     assert.equal(reader.failure, undefined, `${reader.name}: ${reader.failure}`);
-    const boat = fleet.boats.find(({ id }) => reader.name.includes(` ${id} `));
+    const boat = fleet.boats.find(({ id }) => id === reader.boat);
     await eventually(`${reader.name} to end`, () => reader.last === boat?.head, { deadlineMs: START_MS });
     const { frames, unreported, different } = reader;
     assert.deepEqual([reader.name, unreported, different, frames > 0], [reader.name, 0, 0, true]);
@@ -105,6 +114,7 @@ Deno.test(
     await liveAgain(cluster.urlOf(2), { boats: 9, afterMs: Date.now() });
     await cluster.nodes[1]!.begin();
     await liveAgain(cluster.urlOf(1), { boats: 9, afterMs: Date.now() });
+    await allRead(readers.all, fleet);
     await assertAllStored(fleet, s3.endpoint);
     await assertReported(readers.all, fleet);
   },
@@ -187,6 +197,7 @@ Deno.test(
       await pause(random.int(15_000));
       assert.ok(liveMs <= limitMs, `${name}: ${liveMs} ms`);
     }
+    await allRead(readers.all, fleet);
     const found = await assertAllStored(fleet, endpoint);
     const seen = readers.all.map(({ name, frames, repeated, reported, unreported, connections }) => {
       return { name, frames, repeated, reported, unreported, connections };

@@ -10,6 +10,11 @@ const RETRY = { firstMs: 200, capMs: 1000 };
 export class NodeReader implements AsyncDisposable {
   readonly name: string;
   readonly #boat: Pick<FleetMember, "id" | "epoch">;
+  /** Id of its boat. */
+  get boat(): string {
+    return this.#boat.id;
+  }
+
   readonly #abort = new AbortController();
   readonly #reading: Promise<void>;
   /** Frames, without repeated ones. */
