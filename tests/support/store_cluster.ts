@@ -136,7 +136,8 @@ async function startBalancer(
 ): Promise<Deno.ChildProcess> {
   const servers = (kind: "boats" | "http") =>
     addresses.map((address, at) => {
-      const check = `check port ${address.http} inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions`;
+      const check =
+        `check port ${address.http} inter 500ms fastinter 250ms fall 2 rise 1 on-marked-down shutdown-sessions`;
       return `  server node-${at + 1} 127.0.0.1:${address[kind]} ${check}`;
     }).join("\n");
   const config = `defaults
