@@ -12,7 +12,7 @@ import { decodingPage } from "./decoding_page.ts";
 import { limitsPage } from "./limits_page.ts";
 
 const FLAGS =
-  "A flag is written `-name value`, `-name=value`, or with two dashes. A switch needs no value; `-name=false` turns it off. A flag given twice: the last one counts. A flag wins over its environment variable, where there is one. Durations: `5m`, `1h30m`, `250ms`, or ISO 8601 such as `PT5M`. Sizes: bytes, `10GB`, or `512KiB`. Exit code: 0 when all went well, also when Ctrl-C ends what runs until then and when whoever read the output has gone (`| head`), 2 for a wrong command line, 130 for work that Ctrl-C interrupted, 1 for any other failure. A second Ctrl-C ends a command at once, with 130; a server ends within 5 seconds of the first.";
+  "A flag is written `-name value`, `-name=value`, or with two dashes. A switch needs no value; `-name=false` turns it off. A flag given twice: the last one counts. A flag wins over its environment variable, where there is one. Durations: `5m`, `1h30m`, `250ms`, or ISO 8601 such as `PT5M`. Sizes: bytes, `10GB`, or `512KiB`. Exit code: 0 when all went well, also when Ctrl-C ends what runs until then and when whoever read the output has gone (`| head`), 2 for a wrong command line, 130 for work that Ctrl-C interrupted, 1 for any other failure. A second Ctrl-C ends a command at once, with 130; a server ends within 5 seconds of the first, or of the end of its drain (`-drain-time`).";
 
 /** The reference page of a program with commands: a section for each. `about` describes the program. */
 async function commandsPage(set: CommandSet, about: string): Promise<string> {

@@ -12,9 +12,10 @@ export interface InterruptionOptions {
 }
 
 const isWindows = Deno.build.os === "windows";
-const STOP_SIGNALS: readonly Deno.Signal[] = isWindows ? ["SIGINT"] : ["SIGTERM", "SIGINT"];
-/** Signals within this time are one stop: `timeout` and terminals signal the process and its group. */
-const SAME_REQUEST_MS = 1000;
+/** Signals that stop a program. */
+export const STOP_SIGNALS: readonly Deno.Signal[] = isWindows ? ["SIGINT"] : ["SIGTERM", "SIGINT"];
+/** Signals within this time are one stop, milliseconds: `timeout` and terminals signal the process and its group. */
+export const SAME_REQUEST_MS = 1000;
 
 /** Exit code that shells use for a program ended by Ctrl-C. */
 export const INTERRUPTED_EXIT_CODE = 130;

@@ -9,6 +9,7 @@ import { formatHelp, formatUsage, type HelpSubject } from "./help.ts";
 import { Interrupted, INTERRUPTED_EXIT_CODE, interruption, type InterruptionOptions } from "./interrupt.ts";
 import { runInstead, tracedCommand } from "./otel.ts";
 import { type Reload, reloadSettings } from "./reload.ts";
+import { ServerStop } from "./server_stop.ts";
 import { flushProcessOutputs, type Output, OutputClosed, printLine, processErrors, processOutput } from "./terminal.ts";
 
 /** A program: its name, help, table and checks. */
@@ -65,6 +66,8 @@ export interface Running<S> {
   done?: Promise<number>;
   /** A number that grows while the program works; left out: not monitored. */
   heartbeats?: () => number;
+  /** Comes before `stop`, and takes as long as it needs until `skip` is aborted; left out: `stop` comes at once. */
+  drain?: ((skip: AbortSignal) => Promise<void>) | undefined;
   /** Ends everything in order. */
   stop(): Promise<void>;
 }
@@ -86,10 +89,6 @@ export class UsageError extends SettingsError {}
 
 /** Exit codes of all programs. */
 export const EXIT = { ok: 0, failure: 1, settings: 2, interrupted: INTERRUPTED_EXIT_CODE } as const;
-
-/** Longest time from SIGTERM to the end of the process; 5 seconds are documented. */
-const STOP_DEADLINE_MS = 4500;
-const STOP_SIGNALS: readonly Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGTERM", "SIGINT"];
 
 /** Reads the settings of a program from arguments, environment and files. */
 export async function prepare<S extends AnySettings>(
@@ -208,16 +207,19 @@ export async function serve<S extends RunningSettings>(
   }
   const { logLevel: level, logFormat: format } = settings;
   const log = new Logger({ level, format, write: (line) => printLine(line, "errors") });
-  const stopping = whenStopped(log);
+  const serverStop = new ServerStop(log);
+  const { stopping } = serverStop;
   const stopAsked = new Promise<void>((resolve) => stopping.addEventListener("abort", () => resolve()));
   const started = Promise.withResolvers<() => Promise<void>>();
   listenForReload(started.promise, log);
   try {
     const running = await start(settings, { log, stopping });
+    serverStop.drains = running.drain !== undefined;
     const manager = await managerOf(running, { environment: context.environment, log });
     started.resolve(reloaderOf({ running, prepared, manager, log }));
     await manager?.ready("running");
     const code = await Promise.race([stopAsked, ...(running.done ? [running.done] : [])]);
+    await serverStop.drained(running.drain);
     await Promise.all([manager?.stopping(), running.stop()]);
     return code ?? EXIT.ok;
   } catch (error) {
@@ -238,22 +240,6 @@ async function managerOf<S>(
   const { growing, readNotifySettings, SystemdNotifier } = await import("@vessel/gateway/boat");
   const settings = readNotifySettings(environment, [Deno.pid, Deno.ppid]);
   return settings && new SystemdNotifier({ settings, probe: heartbeats ? growing(heartbeats) : () => true, log });
-}
-
-/** Aborted at the first stop signal. The process then ends at the deadline even if something hangs. */
-function whenStopped(log: Logger): AbortSignal {
-  const stopping = new AbortController();
-  const onSignal = (signal: Deno.Signal) => {
-    if (stopping.signal.aborted) return;
-    log.info("stopping", { signal });
-    setTimeout(() => {
-      log.warn("stopped at the deadline, something did not end in time", { deadlineMs: STOP_DEADLINE_MS });
-      Deno.exit(EXIT.ok);
-    }, STOP_DEADLINE_MS);
-    stopping.abort();
-  };
-  for (const signal of STOP_SIGNALS) Deno.addSignalListener(signal, () => onSignal(signal));
-  return stopping.signal;
 }
 
 /** Returns the function that reloads the settings of a running program. */

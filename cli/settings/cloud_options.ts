@@ -20,6 +20,7 @@ export const CLOUD_CONFIG_NAME = "vbg-cloud.conf";
 const boats = new OptionGroup("Boats");
 const memory = new OptionGroup("Memory");
 const network = new OptionGroup("Network");
+const operation = new OptionGroup("Operation");
 
 /** The data directory of the boats. */
 export const dataDirOption = boats.text({
@@ -193,6 +194,15 @@ export const cloudOptions = {
     maxMs: 100_000,
     help:
       "Longest time that a start archives the remaining journal files, with both triggers, before boats are served.",
+  }),
+  drainTimeMs: operation.duration({
+    name: "drain-time",
+    beyond: "The boats that are left are disconnected at the same time.",
+    default: 0,
+    maxMs: 3_600_000,
+    help:
+      "Longest time from SIGTERM to the stop, in which boats are disconnected one after the other so that a balancer " +
+      "sends them to other nodes; /readyz is 503. A second SIGTERM ends it. 0: all at once.",
   }),
   ...runOptions,
   ...fileOptions(CLOUD_CONFIG_NAME),

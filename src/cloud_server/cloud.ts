@@ -86,6 +86,11 @@ export interface Cloud {
   readonly heartbeats: () => number;
   /** Changes limits while running, and checks all files of certificates now. */
   reload: (limits: Partial<CloudLimits>) => void;
+  /**
+   * Is not ready from now on, and disconnects boats one after the other; `stop` comes next. Resolves when no boat is
+   * connected, the time (milliseconds) is over, or the signal is aborted.
+   */
+  drain: (options: { timeMs: number; signal: AbortSignal }) => Promise<void>;
   /** Ends streams, writes everything, stops listening. Safe to call twice. */
   stop: () => Promise<void>;
 }
@@ -179,6 +184,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
         access.reload(changed);
         listeners.check();
       },
+      drain: (drain) => service.drain(drain),
       stop: () => stopping ??= listeners.close().then(stopParts).then(listeners.end),
     };
   } catch (error) {
@@ -263,12 +269,13 @@ function fleetRetentionOf(
 
 /** The handler of HTTP requests. */
 function apiOf(
-  { settings, instances, storing, sharing, fleetRetention, readers, access, stall, connections, log }: {
+  { settings, instances, storing, sharing, fleetRetention, service, readers, access, stall, connections, log }: {
     settings: { maxBodyBytes: number; bodyTimeoutMs: number };
     instances: Instances;
     storing: Storing | undefined;
     sharing: Sharing | undefined;
     fleetRetention: FleetRetention | undefined;
+    service: CloudService;
     readers: ReplicaReaders;
     access: Access;
     stall: StallDetector;
@@ -297,8 +304,11 @@ function apiOf(
         ...listeners.health(),
         ...(storing && { store: storing.health() }),
         ...(sharing && { nodes: sharing.health() }),
+        ...(service.isDraining && { drain: { status: "degraded", message: "the node is draining" } }),
       },
     });
-  const routes = cloudRoutes({ instances, readers, metrics, health, server: { name: TITLE, version: VERSION } });
+  const isDraining = () => service.isDraining;
+  const server = { name: TITLE, version: VERSION };
+  const routes = cloudRoutes({ instances, readers, metrics, health, isDraining, server });
   return serveRoutes(routes, { title: TITLE, version: VERSION, maxBodyBytes, bodyTimeoutMs, access, log });
 }

@@ -3,36 +3,42 @@ import { describePgn, listPgns, type PgnDescription, spansOfPayload } from "../p
 import { noQuery, payloadQuery, pgnPart } from "./params.ts";
 import { ApiError, json, jsonList } from "./reply.ts";
 import { type About, route, type RouteTable, routeWithParts } from "./routes.ts";
-import { fieldSpanSchema, pgnSchema, pgnSummarySchema, PROBLEM } from "./schemas.ts";
+import { fieldSpanSchema, pgnSchema, pgnSummarySchema, PROBLEM, statusSchema } from "./schemas.ts";
 
 /** Dependencies of the health and metrics endpoints. */
 export interface StateApi {
   /** Evaluates the current health. */
   health: () => { status: "ok" | "degraded" | "unhealthy" };
   /** Schema of the health body. */
-  healthSchema: z.ZodType;
+  healthSchema: z.ZodObject;
+  /** True while the server ends its connections before it stops; left out: it never drains. */
+  isDraining?: () => boolean;
   /** The text of `/metrics`. */
   metrics: (about: About) => Response | Promise<Response>;
 }
 
 /** Health and metrics endpoints. */
-export function stateRoutes({ health, healthSchema, metrics }: StateApi): RouteTable {
+export function stateRoutes({ health, healthSchema, isDraining, metrics }: StateApi): RouteTable {
   return [
-    ...(["/healthz", "/readyz"] as const).map((path) =>
-      route({
-        path,
-        isOpen: true,
-        summary: path === "/healthz"
-          ? "Health of the server and its components"
-          : "Readiness: 503 while the server is unhealthy",
-        query: noQuery,
-        replies: { 200: ["application/json", healthSchema], 503: ["application/json", healthSchema] },
-        answer: () => {
-          const now = health();
-          return json(now, now.status === "unhealthy" ? 503 : 200);
-        },
-      })
-    ),
+    route({
+      path: "/healthz",
+      isOpen: true,
+      summary: "Health of the server and its components",
+      query: noQuery,
+      replies: { 200: ["application/json", healthSchema], 503: ["application/json", healthSchema] },
+      answer: () => healthReply(health()),
+    }),
+    route({
+      path: "/readyz",
+      isOpen: true,
+      summary: `Readiness: 503 while the server is unhealthy${isDraining ? " or draining" : ""}`,
+      query: noQuery,
+      replies: {
+        200: ["application/json", healthSchema],
+        503: ["application/json", isDraining ? withDraining(healthSchema) : healthSchema],
+      },
+      answer: () => isDraining?.() ? json({ ...health(), status: "draining" }, 503) : healthReply(health()),
+    }),
     route({
       path: "/livez",
       isOpen: true,
@@ -49,6 +55,14 @@ export function stateRoutes({ health, healthSchema, metrics }: StateApi): RouteT
       answer: (_request, _query, _parts, about) => metrics(about),
     }),
   ];
+}
+
+function healthReply(now: ReturnType<StateApi["health"]>): Response {
+  return json(now, now.status === "unhealthy" ? 503 : 200);
+}
+
+function withDraining(healthSchema: z.ZodObject): z.ZodObject {
+  return healthSchema.extend({ status: z.enum([...statusSchema.options, "draining"]) });
 }
 
 /** Endpoints that describe PGNs, the same on every server. */

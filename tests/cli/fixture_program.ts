@@ -4,13 +4,17 @@ import { OptionGroup, reloadable } from "../../cli/settings/option_types.ts";
 import type { SettingsOf } from "../../cli/settings/options.ts";
 import { serve, type ServerProgram } from "../../cli/program/program.ts";
 import { openStateDir } from "../../cli/settings/state_dir.ts";
+import { pause } from "../../src/base/mod.ts";
 
 const words = { help: "Help." };
+/** Longer than a program without a drain may take to stop. */
+const SLOW_MS = 5000;
 const group = new OptionGroup("Fixture");
 
 const fixtureOptions = {
   onStop: group.oneOf({ ...words, name: "on-stop", default: "end", choices: ["end", "hang", "throw"] }),
   onStart: group.oneOf({ ...words, name: "on-start", default: "run", choices: ["run", "throw", "hang", "sighup"] }),
+  onDrain: group.oneOf({ ...words, name: "on-drain", default: "none", choices: ["none", "slow", "hang"] }),
   rate: reloadable(group.integer({ ...words, name: "rate", key: "send.rate", default: 1, max: 100 })),
   port: group.integer({ ...words, name: "port", default: 0, max: 65535 }),
   apiKey: group.text({ ...words, name: "api-key", default: "", secret: true }),
@@ -52,6 +56,11 @@ if (import.meta.main) {
       log.debug("a debug line");
       return {
         reload: ({ rate }) => log.info("applied", { rate }),
+        drain: settings.onDrain === "none" ? undefined : async (skip) => {
+          log.info("draining");
+          const ms = settings.onDrain === "slow" ? SLOW_MS : 2 ** 31 - 1;
+          await pause(ms, skip).then(() => log.info("drained"), () => log.info("drain skipped"));
+        },
         stop: async () => {
           if (settings.onStop === "hang") await new Promise(() => {});
           if (settings.onStop === "throw") throw new Error("Cannot stop the fixture");

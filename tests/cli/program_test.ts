@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { prepare } from "../../cli/program/program.ts";
+import { eventually } from "../support/eventually.ts";
 import { needs } from "../support/needs.ts";
-import { OWN_WORDS } from "../support/own_words.ts";
+import { Child } from "./fixture_child.ts";
 import { fixtureProgram } from "./fixture_program.ts";
 import { VERSION } from "../../src/version.ts";
 
@@ -10,7 +11,6 @@ const inProcess = needs({ permissions: ["env", "read", "sys", "write"] });
 const children = needs({ permissions: ["env", "read", "run", "sys", "write"] });
 
 const STOP_LIMIT_MS = 5000;
-const FIXTURE = new URL("./fixture_program.ts", import.meta.url).href;
 
 async function start(args: string[], environment: Record<string, string> = {}) {
   const printed: string[] = [];
@@ -30,59 +30,6 @@ async function inFolder(test: (folder: string) => Promise<void>): Promise<void> 
     await test(folder);
   } finally {
     await Deno.remove(folder, { recursive: true });
-  }
-}
-
-/** Runs the fixture as a process and follows its log. */
-class Child implements AsyncDisposable {
-  readonly #process: Deno.ChildProcess;
-  readonly #done: Promise<void>;
-  #stderr = "";
-
-  constructor(args: string[], { env = {} }: { env?: Record<string, string> } = {}) {
-    this.#process = new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", FIXTURE, ...args],
-      env: { ...OWN_WORDS, ...env },
-      stdout: "piped",
-      stderr: "piped",
-    }).spawn();
-    this.#done = this.#follow();
-  }
-
-  get stderr(): string {
-    return this.#stderr;
-  }
-
-  async until(text: string): Promise<void> {
-    while (!this.#stderr.includes(text)) {
-      const ended = await Promise.race([this.#process.status, new Promise((resolve) => setTimeout(resolve, 20))]);
-      if (ended !== undefined) await this.#done;
-      if (ended !== undefined && !this.#stderr.includes(text)) throw new Error(`no "${text}" in: ${this.#stderr}`);
-    }
-  }
-
-  kill(signal: Deno.Signal): void {
-    this.#process.kill(signal);
-  }
-
-  async exitCode(): Promise<number> {
-    const { code } = await this.#process.status;
-    await this.#done;
-    return code;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    try {
-      this.#process.kill("SIGKILL");
-    } catch {
-      // Ended by itself.
-    }
-    await this.exitCode();
-    await this.#process.stdout.cancel();
-  }
-
-  async #follow(): Promise<void> {
-    for await (const text of this.#process.stderr.pipeThrough(new TextDecoderStream())) this.#stderr += text;
   }
 }
 
@@ -160,6 +107,7 @@ Deno.test("-validate-config prints every setting and where it comes from", inPro
 
   [OK]   on-stop                             end
   [OK]   on-start                            run
+  [OK]   on-drain                            none
   [OK]   rate                                100 (config key "send.rate")
   [OK]   port                                1 (flag -port)
   [WARN] port                                Port 1 is slow (flag -port)
@@ -276,6 +224,37 @@ Deno.test(
         assert.ok(Number(deadlineMs) < STOP_LIMIT_MS, child.stderr);
       };
       await Promise.all([stop(["-on-stop", "hang"], "started"), stop(["-on-start", "hang"], "starting")]);
+    }),
+);
+
+/** The words about its end of a program that drains; a second signal ends a drain that hangs. */
+async function endOf(args: string[]): Promise<(string | undefined)[]> {
+  await using child = new Child(args);
+  await child.until("started");
+  child.kill("SIGTERM");
+  await child.until("draining");
+  if (args.includes("hang")) {
+    await eventually("the end of the drain", () => {
+      child.kill("SIGINT");
+      return child.stderr.includes("drain skipped");
+    });
+  }
+  assert.equal(await child.exitCode(), 0, child.stderr);
+  return Array.from(child.stderr.matchAll(/"message":"((?:drain|stop)[^"]*)"/g), ([, message]) => message);
+}
+
+Deno.test(
+  "a program that drains has its time to stop after that, and a second signal ends the drain",
+  children,
+  () =>
+    inFolder(async (folder) => {
+      const [slow, skipped] = await Promise.all([
+        endOf(["-on-drain", "slow", "-state-dir", `${folder}/slow`]),
+        endOf(["-on-drain", "hang", "-on-stop", "hang", "-state-dir", `${folder}/hang`]),
+      ]);
+      assert.deepEqual(slow, ["stopping", "draining", "drained", "stopped"]);
+      const deadline = "stopped at the deadline, something did not end in time";
+      assert.deepEqual(skipped, ["stopping", "draining", "drain skipped", deadline]);
     }),
 );
 

@@ -11,6 +11,6 @@ export async function fill(instance: Instance, firstSeq: number, lastSeq: number
   await files.write([checked], EPOCH);
   instance.received.addBlock(checked.seqs);
   instance.received.markDurable(checked.seqs);
-  instance.noteStored();
+  instance.runningReplica?.source.changed();
   await instance.leaveBackfill(session, files);
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Device, Frame } from "../../src/frame/mod.ts";
 import type { DeviceValues } from "../../src/http/mod.ts";
+import { draining } from "../../src/replication/mod.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { inFolder } from "../support/folder.ts";
@@ -100,6 +101,38 @@ Deno.test(
       assert.deepEqual((await events.atLeast(1)).map(({ seq }) => seq), [3]);
       assert.equal((await session.request("DELETE", "")).status, 204);
       assert.equal((await session.problem("GET", "")).status, 404);
+    }),
+);
+
+Deno.test(
+  "clients of a boat that another node continues with are ended as when the server stops, those of others are not",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      await using cloud = await CloudServer.start(folder);
+      const clientsOf = async (id: string) => {
+        const boat = await cloud.boat(id);
+        const url = `${cloud.url}/instances/${id}`;
+        const session = new SessionClient(url);
+        await session.put();
+        const streams = [await SseClient.open(`${url}/events`), await session.events()];
+        const socket = await WsClient.open(`${url}/ws`);
+        boat.say();
+        for (const stream of streams) await stream.atLeast(1);
+        await socket.atLeast("frame", 1);
+        const isEnded = () => streams.every(({ ended }) => ended) && socket.closed !== undefined;
+        const found =
+          () => [...streams.map(({ events, texts }) => ({ events, texts })), socket.closed, socket.messages];
+        return { boat, isEnded, found };
+      };
+      const [drained, stopped] = [await clientsOf("boat-1"), await clientsOf("boat-2")];
+      await drained.boat.instance.disconnect(draining());
+      await eventually("the end of the streams", drained.isEnded);
+      assert.equal(drained.boat.ended, "the node is draining");
+      assert.deepEqual([stopped.boat.ended, stopped.isEnded()], [undefined, false]);
+      await stopped.boat.instance.stop();
+      await eventually("the end of the others", stopped.isEnded);
+      assert.deepEqual(drained.found(), stopped.found());
     }),
 );
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { formatTimeUs } from "../../src/frame/mod.ts";
-import { LOST_UNRECORDED, RpcError } from "../../src/replication/mod.ts";
+import { draining, LOST_UNRECORDED, RpcError } from "../../src/replication/mod.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { EPOCH } from "../support/journal_run.ts";
@@ -181,6 +181,33 @@ Deno.test(
       boat.renew("the disk is full");
       const told = boat.lines.filter((line) => line.includes("stay on this boat"));
       assert.match(told.join("\n"), /^[^\n]*head=150 acknowledged=100 sentThrough=100 missing=0$/);
+    });
+  },
+);
+
+Deno.test(
+  "a node that drains is asked again every second, which is logged once, until there is another",
+  LINK,
+  async () => {
+    await LinkFixture.run(async (fixture) => {
+      const { cloud } = fixture;
+      const clock = new FakeClock();
+      await using boat = await fixture.boat({ clock });
+      boat.link.start();
+      await connected(boat);
+      cloud.refuse = draining;
+      for (const stream of cloud.streams) stream.fail(draining());
+      await eventually("ten tries", () => {
+        boat.waitFor(clock, 100);
+        return cloud.requests.length > 10;
+      });
+      assert.ok(clock.monoMs() < 10 * 2000, "a back-off would take 17 minutes");
+      assert.equal(boat.lines.filter((line) => line.includes("the node is draining")).length, 1);
+      cloud.refuse = undefined;
+      await eventually("the connection", () => {
+        boat.waitFor(clock, 100);
+        return boat.link.status().connected;
+      });
     });
   },
 );

@@ -135,6 +135,19 @@ Deno.test("a cloud that closes live, for lag or for the rate, is a lost connecti
   }
 });
 
+Deno.test("a node that drains is tried again after a second each time, and counts as no failure", () => {
+  const draining: LinkEvent = { ...LOST, isDraining: true };
+  const link = DrivenLink.connected();
+  for (let refusals = 0; refusals < 20; refusals++) {
+    assert.deepEqual(link.on(draining), ["close"]);
+    assert.equal(link.waitMs, 1000);
+    assert.equal(link.state.failures, 0);
+    link.tickAtDeadline();
+  }
+  link.on(LOST);
+  assert.equal(link.waitMs, 1000);
+});
+
 Deno.test("waits double from 1 s to 60 s", () => {
   const link = DrivenLink.connected();
   const waitsMs: number[] = [];

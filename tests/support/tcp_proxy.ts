@@ -17,20 +17,21 @@ export class TcpProxy implements AsyncDisposable {
   delayMs = 0;
   /** Bytes a second in each direction of each connection; 0: as fast as it goes. */
   bytesPerSecond = 0;
+  /** Where new connections go. */
+  targetPort: number;
   /** Connections that were made so far. */
   connections = 0;
   /** Bytes that were passed on to the server, and to clients. */
   bytesUp = 0;
   bytesDown = 0;
   readonly #server: Server;
-  readonly #targetPort: number;
   readonly #targetHost: string;
   readonly #pairs = new Set<Pair>();
   #mode: ProxyMode = "pass";
   #modeEnds = Promise.withResolvers<void>();
 
   private constructor(targetPort: number, targetHost: string) {
-    this.#targetPort = targetPort;
+    this.targetPort = targetPort;
     this.#targetHost = targetHost;
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => this.#accept(client));
   }
@@ -85,7 +86,7 @@ export class TcpProxy implements AsyncDisposable {
 
   #accept(client: Socket): void {
     this.connections++;
-    const server = connect({ host: this.#targetHost, port: this.#targetPort, allowHalfOpen: true, noDelay: true });
+    const server = connect({ host: this.#targetHost, port: this.targetPort, allowHalfOpen: true, noDelay: true });
     const [up, down] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const done = Promise.all([up.promise, down.promise]).then(() => {});
     const pair: Pair = { client, server, isDead: this.#mode === "swallow", done };

@@ -58,6 +58,7 @@ async function run(settings: CloudSettings, { log, stopping }: Starting): Promis
   let limits = cloudLimits(settings);
   const cloud = await startCloud({ ...limits, ...fixedOptions(settings), log, signal: stopping });
   const { grpc, http } = cloud.addresses;
+  const { drainTimeMs: timeMs } = settings;
   log.info("listening", { url: urlOf(http, { tls: settings.httpListen === undefined && isSingle(settings) }) });
   log.info("boats may come", { hostname: grpc.hostname, port: grpc.port });
   return {
@@ -68,6 +69,7 @@ async function run(settings: CloudSettings, { log, stopping }: Starting): Promis
       cloud.reload(limits);
       return changedTokens(before.tokens, limits.tokens);
     },
+    drain: timeMs === 0 ? undefined : (signal) => cloud.drain({ timeMs, signal }),
     stop: cloud.stop,
   };
 }

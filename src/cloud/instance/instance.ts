@@ -1,5 +1,5 @@
 import { errorText, JsonFile } from "../../base/mod.ts";
-import type { HandshakeRequest, HandshakeResponse } from "../../replication/mod.ts";
+import type { HandshakeRequest, HandshakeResponse, RpcError } from "../../replication/mod.ts";
 import type { BackfillFiles } from "../files/backfill_files.ts";
 import { DiagnosticEvents, type Note } from "../state/diagnostic_events.ts";
 import { InstanceHandshakes } from "./handshake.ts";
@@ -172,13 +172,18 @@ export class Instance {
     await this.#stores.ship(signal);
   }
 
+  /** Ends the boat's streams with `error`, and those of its readers as when the server stops. */
+  async disconnect(error: RpcError): Promise<void> {
+    this.#sessions.endAll(error);
+    await this.#inTurn(() => this.#stores.stopReplica());
+  }
+
   /**
    * Ends the streams of the boat and of its readers, because the boat is live at another node, and stores the rest. Returns
    * true if nothing is left that only this node has: the instance is stopped then. @throws {StoreError} try again later
    */
   async release(): Promise<boolean> {
-    this.#sessions.endAll(unavailable("the boat is live at another node"));
-    await this.#inTurn(() => this.#stores.stopReplica());
+    await this.disconnect(unavailable("the boat is live at another node"));
     if (!this.#stores.isDispensable) await this.ship();
     return await this.#inTurn(async () => {
       if (this.connected || this.#isStopped) return false;
@@ -283,11 +288,6 @@ export class Instance {
   }
 
   readonly note: Note = (type, detail) => this.events.add(type, detail);
-
-  /** Wakes readers of the replica, because blocks of a backfill are on disk. */
-  noteStored(): void {
-    this.#stores.replica?.source.changed();
-  }
 
   /** The number up to which the boat may be sent an acknowledgement. */
   acknowledge(): number {

@@ -224,7 +224,8 @@ export class BackfillSession implements InstanceSession {
     try {
       const frames = countNumbers(received.addBlock({ start, end }));
       received.markDurable({ start, end });
-      instance.noteStored();
+      // Readers may wait for these frames.
+      instance.runningReplica?.source.changed();
       counters.backfillBlocks++;
       counters.backfillFrames += frames;
       this.#frames += frames;

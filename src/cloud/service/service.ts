@@ -1,8 +1,9 @@
-import type { Clock, Logger } from "../../base/mod.ts";
+import { type Clock, errorText, type Logger, pause } from "../../base/mod.ts";
 import {
   type BackfillStatus,
   type BackfillUpstream,
   type Caller,
+  draining,
   type HandshakeRequest,
   type HandshakeResponse,
   type LiveStatus,
@@ -12,6 +13,7 @@ import {
   RpcError,
 } from "../../replication/mod.ts";
 import { BackfillSession } from "./backfill_session.ts";
+import { DrainSchedule } from "./drain.ts";
 import type { Instance } from "../instance/instance.ts";
 import { handshakeRequired } from "../instance/sessions.ts";
 import type { InstanceSettings } from "../instance/settings.ts";
@@ -26,7 +28,18 @@ export interface CloudServiceOptions {
   log: Logger;
 }
 
+/** Options of {@linkcode CloudService.drain}. */
+export interface DrainOptions {
+  /** Longest time that it takes, milliseconds. */
+  timeMs: number;
+  /** Aborted: the boats that are left stay connected. */
+  signal: AbortSignal;
+  /** Random number from 0 (inclusive) to 1 (exclusive); default `Math.random`. */
+  random?: () => number;
+}
+
 const TICK_MS = 1000;
+const DRAIN_TICK_MS = 100;
 
 /** The replication service for identified boats. */
 export class CloudService implements ReplicationService {
@@ -34,6 +47,7 @@ export class CloudService implements ReplicationService {
   readonly #live = new Set<LiveSession>();
   readonly #backfill = new Set<BackfillSession>();
   readonly #timer: ReturnType<typeof setInterval>;
+  #isDraining = false;
   #isStopped = false;
 
   constructor(options: CloudServiceOptions) {
@@ -44,11 +58,12 @@ export class CloudService implements ReplicationService {
   /**
    * Accepts the boat's declarations, and answers with the frames that the cloud requests.
    *
-   * @throws {RpcError} `UNAVAILABLE`: nothing can be recorded; `FAILED_PRECONDITION`: two machines may share the boat's
-   * identity; `RESOURCE_EXHAUSTED`: too many boats
+   * @throws {RpcError} `UNAVAILABLE`: nothing can be recorded, or the node is draining; `FAILED_PRECONDITION`: two machines
+   * may share the boat's identity; `RESOURCE_EXHAUSTED`: too many boats
    */
   async handshake(request: HandshakeRequest, { instanceId, address }: Caller): Promise<HandshakeResponse> {
     this.#requireRunning();
+    if (this.#isDraining && !this.#isStreaming(address)) throw draining();
     if (request.headSeq >= Number.MAX_SAFE_INTEGER) {
       throw new RpcError("INVALID_ARGUMENT", `sequence number ${request.headSeq} is out of range`);
     }
@@ -76,6 +91,33 @@ export class CloudService implements ReplicationService {
     }
   }
 
+  /** True from the begin of a drain on. */
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
+  /**
+   * Refuses boats that are not connected, and disconnects the others one after the other, together with the readers of
+   * their frames. Resolves when no boat is connected, the time is over, or `signal` is aborted.
+   */
+  async drain({ timeMs, signal, random = Math.random }: DrainOptions): Promise<void> {
+    const { instances, clock, log } = this.#options;
+    this.#isDraining = true;
+    const connected = () => [...instances].filter((instance) => instance.connected);
+    const boats = connected().length;
+    log.info("draining", { boats, timeMs });
+    const schedule = new DrainSchedule<Instance>({ boats, timeMs, clock, random });
+    while (!signal.aborted && !schedule.isOver && connected().length > 0) {
+      for (const instance of schedule.due(connected())) {
+        instance.disconnect(draining()).catch((error: unknown) => {
+          log.error("readers not ended", { id: instance.id, error: errorText(error) });
+        });
+      }
+      await pause(DRAIN_TICK_MS, signal).catch(() => {});
+    }
+    log.info("drained", { boatsLeft: connected().length });
+  }
+
   /** Ends all streams and refuses further calls. */
   stop(): void {
     this.#isStopped = true;
@@ -87,6 +129,11 @@ export class CloudService implements ReplicationService {
 
   #requireRunning(): void {
     if (this.#isStopped) throw new RpcError("UNAVAILABLE", "the server is stopping");
+  }
+
+  /** True if a connection carries a live stream: its boat makes further handshakes while it backfills. */
+  #isStreaming(address: string): boolean {
+    return this.#live.values().some(({ caller }) => caller.address === address);
   }
 
   #known({ instanceId }: Caller): Instance {

@@ -34,6 +34,8 @@ export interface CloudApi {
   metrics: CloudMetrics;
   /** Evaluates the current health. */
   health: () => CloudHealth;
+  /** True while boats are disconnected before the server stops; left out: never. */
+  isDraining?: () => boolean;
   /** Name and version of the server. */
   server: { name: string; version: string };
 }

@@ -24,6 +24,19 @@ export class RpcError extends Error {
   }
 }
 
+/** Text by which boats recognize {@linkcode draining}: other failures are `UNAVAILABLE`, too. */
+const DRAINING = "the node is draining";
+
+/** Error after which the boat connects again in about a second, without back-off: a balancer chooses another node. */
+export function draining(): RpcError {
+  return new RpcError("UNAVAILABLE", DRAINING);
+}
+
+/** True for {@linkcode draining}, also as a boat receives it. */
+export function isDraining(error: unknown): boolean {
+  return error instanceof RpcError && error.code === "UNAVAILABLE" && error.message === DRAINING;
+}
+
 /** Converts an error of the library to an {@linkcode RpcError}. */
 export function toRpcError(grpc: Grpc, error: unknown): RpcError {
   if (error instanceof RpcError) return error;

@@ -15,7 +15,7 @@ import { MissingNumbers, NEVER_USED } from "./missing.ts";
 import { FormerEpochs } from "./former.ts";
 import { StoredProgress } from "./stored_progress.ts";
 import { heldSeqs } from "./proof.ts";
-import { loadGrpc, RpcError } from "../grpc/grpc.ts";
+import { isDraining, loadGrpc, RpcError } from "../grpc/grpc.ts";
 import {
   DISCONNECTED,
   linkDeadlineMs,
@@ -207,9 +207,7 @@ export class BoatLink {
     });
   }
 
-  /**
-   * Logs frames that stay on the boat: without support of the journal, frames of an earlier epoch are no longer sent.
-   */
+  /** Logs frames that stay on the boat: without support of the journal, those of an earlier epoch are not sent. */
   #logUnsent(head: number): void {
     const { log, target, archive } = this.#options;
     if (archive?.former) return;
@@ -232,7 +230,8 @@ export class BoatLink {
     const { state, effects } = stepLink(before, event, { nowMs: clock.monoMs(), random: random(), limits: limits() });
     this.#state = state;
     if (state.lagReconnectedMs !== before.lagReconnectedMs) this.#counters.lagReconnects++;
-    if (state.phase.kind === "reconnecting" && before.phase.kind !== "reconnecting") this.#logDisconnected(state.phase);
+    const { phase } = state;
+    if (phase.kind === "reconnecting" && before.phase.kind !== phase.kind) this.#logDisconnected(phase, before.phase);
     for (const effect of effects) this.#execute(effect, mode);
     this.#setTimer();
   }
@@ -373,15 +372,16 @@ export class BoatLink {
   #failed(connection: BoatConnection, error: unknown): void {
     if (connection !== this.#connection) return;
     const reason = error instanceof RpcError ? `${error.code}: ${error.message}` : errorText(error);
-    this.#step({ kind: "lost", reason });
+    this.#step({ kind: "lost", reason, isDraining: isDraining(error) });
   }
 
-  #logDisconnected({ atMs, reason }: { atMs: number; reason: string }): void {
-    const { clock, log, target } = this.#options;
+  #logDisconnected({ atMs, reason }: { atMs: number; reason: string }, before: { kind: string }): void {
+    const [{ clock, log, target }, { failures }] = [this.#options, this.#state];
     this.#nextTryUs = clock.wallUs() + Math.round((atMs - clock.monoMs()) * 1000);
-    const isNew = reason !== this.#reason || this.#state.failures <= 1;
+    // A node that drains may refuse the boat several times, which are no failures.
+    const isFirst = failures === 1 || failures === 0 && before.kind === "connected";
+    if (reason !== this.#reason || isFirst) log.warn("replication disconnected", { target, reason });
     this.#reason = reason;
-    if (isNew) log.warn("replication disconnected", { target, reason });
   }
 
   /** Checks the certificate files, and reconnects with new ones. */

@@ -85,7 +85,12 @@ export type LinkEvent =
   /** Number of frames still to be sent as blocks. */
   | { readonly kind: "missing"; readonly frames: number }
   /** The handshake failed, the connection broke, or the cloud closed a stream. */
-  | { readonly kind: "lost"; readonly reason: string }
+  | {
+    readonly kind: "lost";
+    readonly reason: string;
+    /** The cloud has other nodes, and this one is about to stop: that is no failure. */
+    readonly isDraining?: boolean;
+  }
   /** The deadline of {@linkcode linkDeadlineMs} may have passed. */
   | { readonly kind: "tick" };
 
@@ -166,7 +171,7 @@ export function linkDeadlineMs({ phase }: LinkState): number | undefined {
 type Connected = LinkState & { readonly phase: ConnectedPhase };
 
 function stepHandshaking(state: LinkState, event: LinkEvent, context: LinkContext): LinkStep {
-  if (event.kind === "lost") return reconnectLater(state, event.reason, context);
+  if (event.kind === "lost") return reconnectAfter(state, event, context);
   if (event.kind === "tick") return checkSilence(state, context);
   if (event.kind !== "accepted") return unchanged(state);
   const { missingFrames, hasQuietStatus } = event;
@@ -188,7 +193,7 @@ function stepConnected(state: Connected, event: LinkEvent, context: LinkContext)
   const { phase } = state;
   switch (event.kind) {
     case "lost":
-      return reconnectLater(resetFailures(state, context), event.reason, context);
+      return reconnectAfter(resetFailures(state, context), event, context);
     case "tick":
       return checkSilence(resetFailures(state, context), context);
     case "received":
@@ -259,15 +264,32 @@ function connect(state: LinkState, { nowMs }: LinkContext): LinkStep {
   return { state: { ...state, phase: { kind: "handshaking", sinceMs: nowMs } }, effects: [{ kind: "connect" }] };
 }
 
-function reconnectLater(state: LinkState, reason: string, { nowMs, random, limits }: LinkContext): LinkStep {
+function reconnectAfter(
+  state: LinkState,
+  { reason, isDraining }: Extract<LinkEvent, { kind: "lost" }>,
+  context: LinkContext,
+): LinkStep {
+  if (!isDraining) return reconnectLater(state, reason, context);
+  return reconnectIn(FIRST_RECONNECT_MS, { state, reason }, context);
+}
+
+function reconnectLater(state: LinkState, reason: string, context: LinkContext): LinkStep {
   const failures = state.failures + 1;
-  const capMs = limits.maxReconnectMs;
-  const waitMs = backoffMs(failures, { firstMs: FIRST_RECONNECT_MS, capMs });
+  const waitMs = backoffMs(failures, { firstMs: FIRST_RECONNECT_MS, capMs: context.limits.maxReconnectMs });
+  return reconnectIn(waitMs, { state: { ...state, failures }, reason }, context);
+}
+
+/** @param waitMs before jitter, milliseconds */
+function reconnectIn(
+  waitMs: number,
+  { state, reason }: { state: LinkState; reason: string },
+  { nowMs, random, limits }: LinkContext,
+): LinkStep {
   const shortestMs = waitMs * (1 - JITTER);
-  const longestMs = Math.min(capMs, waitMs * (1 + JITTER));
+  const longestMs = Math.min(limits.maxReconnectMs, waitMs * (1 + JITTER));
   const atMs = nowMs + shortestMs + random * (longestMs - shortestMs);
   return {
-    state: { ...state, failures, phase: { kind: "reconnecting", atMs, reason } },
+    state: { ...state, phase: { kind: "reconnecting", atMs, reason } },
     effects: [{ kind: "close", reason }],
   };
 }
