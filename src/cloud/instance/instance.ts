@@ -14,7 +14,7 @@ import {
   type SessionKind,
   unavailable,
 } from "./sessions.ts";
-import { InstanceStores, type InstanceStoresOptions } from "./stores.ts";
+import { InstanceStores, type InstanceStoresOptions, type ListedObjects } from "./stores.ts";
 import { LiveFrames } from "./live_frames.ts";
 import type { Received } from "../state/received.ts";
 import type { Replica } from "../replica/replica.ts";
@@ -58,7 +58,7 @@ export class Instance {
   /** The files may have frames that the record does not know, because the cloud crashed while they were open. */
   #mayHaveMore: boolean;
 
-  private constructor(options: InstanceStoresOptions, state: InstanceState) {
+  private constructor(options: InstanceStoresOptions & ListedObjects, state: InstanceState) {
     const { id, directory, clock, log } = options;
     this.id = id;
     this.directory = directory;
@@ -100,7 +100,8 @@ export class Instance {
 
   /** Reads the saved state of the boat. */
   static async load(options: InstanceStoresOptions): Promise<Instance> {
-    return new Instance(options, await loadBoatState(options));
+    const { state, listed } = await loadBoatState(options);
+    return new Instance({ ...options, listed, listedMs: options.clock.monoMs() }, state);
   }
 
   /** True while the boat streams live frames. */

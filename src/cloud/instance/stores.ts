@@ -12,7 +12,7 @@ import type { OpenReplica, Replica } from "../replica/replica.ts";
 import { isFrameKey } from "../store/object_names.ts";
 import { withNewerFrames } from "../state/state_file_rebuild.ts";
 import { StoredFiles } from "../files/stored_files.ts";
-import type { ObjectChanges } from "../store/boat_objects.ts";
+import type { BoatObjects, ObjectChanges } from "../store/boat_objects.ts";
 import { BoatStore } from "../store/boat_store.ts";
 import { StoredSessions } from "../store/stored_sessions.ts";
 import type { FrameStore } from "../store/frame_store.ts";
@@ -33,13 +33,22 @@ export interface InstanceStoresOptions {
   log: Logger;
 }
 
-interface StoresOptions extends InstanceStoresOptions {
+/** What the store was found to have when the boat's state was loaded. */
+export interface ListedObjects {
+  listed: BoatObjects | undefined;
+  /** Monotonic. */
+  listedMs: number;
+}
+
+interface StoresOptions extends InstanceStoresOptions, ListedObjects {
   /** Readers wait for missing frames below this number. */
   awaitedBelow: () => number;
   /** Called when frames have disappeared from the disk. */
   onVanished: (frames: number, reason: string) => void;
 }
 
+/** A list of objects is used again for this time: a boat's handshake opens what it has just loaded. Milliseconds. */
+const LIST_HOLDS_MS = 5000;
 /** Buses of a boat that names none. */
 const DEFAULT_BUSES: readonly string[] = ["can0"];
 
@@ -56,6 +65,7 @@ export class InstanceStores {
   #hasUnstored = true;
   /** There may be local files. */
   #hasFiles = true;
+  #listed: BoatObjects | undefined;
   #snapshotMs = -Infinity;
   /** When the files were last closed. */
   #lastStoredThrough = 0;
@@ -66,6 +76,7 @@ export class InstanceStores {
     this.#options = options;
     this.#record = record;
     const { frameStore } = options;
+    this.#listed = options.listed;
     this.#sessions = frameStore && new StoredSessions({ ...options, ...frameStore });
     record.storedThrough = () => this.#storedThrough();
     record.knowsHoles = () => this.#store?.isListed ?? true;
@@ -113,8 +124,10 @@ export class InstanceStores {
     this.#isOpening = true;
     try {
       const ledger = await FileLedger.read(directory, { id, isSavedAtClose: frameStore !== undefined, log });
-      const store = frameStore && new BoatStore({ id, frameStore, log });
-      await store?.list();
+      const isListed = clock.monoMs() - this.#options.listedMs < LIST_HOLDS_MS;
+      const store = frameStore && new BoatStore({ id, frameStore, log, listed: isListed ? this.#listed : undefined });
+      this.#listed = undefined;
+      if (store?.isListed === false) await store.list();
       const journal = await InstanceJournal.open({
         ...{ directory, settings, clock, log },
         openSource: store && ((path) => isFrameKey(path) ? store.objects.open(path) : openLocal(path)),

@@ -24,8 +24,11 @@ export interface ObjectChanges {
   removed: readonly string[];
 }
 
-/** Objects whose times are not in the hint yet: for more than this it is stored again. */
-const MAX_UNSAVED_TIMES = 256;
+/**
+ * Objects whose times are not in the hint yet: for more than this it is stored again. A node that gets the boat reads the
+ * beginning of each of them.
+ */
+const MAX_UNSAVED_TIMES = 16;
 
 /** A boat's frames in the store. Objects are only added: what a list did not show may still be there. */
 export class BoatObjects {

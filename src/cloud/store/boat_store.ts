@@ -29,9 +29,18 @@ export class BoatStore {
   /** Names of local files whose frames are stored; `isWhole`: all that the file should have. */
   readonly #shipped = new Map<string, { isWhole: boolean }>();
 
-  constructor({ id, frameStore, log }: { id: string; frameStore: FrameStore; log: Logger }) {
+  /** @param options.listed the objects, if they were just listed; default: what the store has is unknown */
+  constructor(
+    { id, frameStore, log, listed }: {
+      id: string;
+      frameStore: FrameStore;
+      log: Logger;
+      listed?: BoatObjects | undefined;
+    },
+  ) {
     this.#id = id;
-    this.#objects = new BoatObjects({ id, ...frameStore });
+    this.#objects = listed ?? new BoatObjects({ id, ...frameStore });
+    this.#isListed = listed !== undefined;
     this.#log = log;
   }
 

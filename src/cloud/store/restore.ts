@@ -25,6 +25,13 @@ async function listBoats(store: ObjectStore, signal: AbortSignal): Promise<Set<s
   return ids;
 }
 
+/** The state of a boat. */
+export interface LoadedState {
+  state: InstanceState;
+  /** What the store was found to have, if the state is from there. */
+  listed?: BoatObjects;
+}
+
 /**
  * Reads the state of a boat: from its directory; if that has none because another node had the boat, from the store.
  *
@@ -35,16 +42,16 @@ export async function loadBoatState({ id, directory, frameStore, log }: {
   directory: string;
   frameStore?: FrameStore | undefined;
   log: Logger;
-}): Promise<InstanceState> {
+}): Promise<LoadedState> {
   const journal = () => JournalIndex.open(directory, { log });
   const state = await loadState(stateFile(directory), { id, journal, log });
-  if (!frameStore || state.epochs.current !== undefined) return state;
+  if (!frameStore || state.epochs.current !== undefined) return { state };
   const objects = new BoatObjects({ id, ...frameStore });
   await inReadTime((signal) => objects.list(signal));
   const epoch = objects.epochs.at(-1);
-  if (epoch === undefined) return state;
+  if (epoch === undefined) return { state };
   await inReadTime((signal) => restoreSessions(frameStore.store, { id, directory, epoch, signal }));
-  return storedState(state, objects);
+  return { state: storedState(state, objects), listed: objects };
 }
 
 /**
