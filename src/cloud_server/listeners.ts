@@ -116,7 +116,7 @@ async function openInsecure(
 ): Promise<CloudListeners> {
   const { connections, log } = parts;
   const server = await serverOf((credentials) => identify(credentials, "insecure"), parts);
-  const accept = (socket: Duplex, { begin }: Connection) => server.accept(socket, begin);
+  const accept = (socket: Duplex, connection: Connection) => server.accept(socket, connection);
   const opened = new Opened();
   try {
     const boats = opened.add(await listenGrpcInsecure(grpc, { accept, connections, log }));
@@ -146,9 +146,8 @@ async function openSecure(
     opened.add({ stop: () => server.stop({ graceMs: 0 }) });
     opened.add({ stop: boats.follow(() => service.recheck(boats.isAllowed)) });
     const accept = (socket: Duplex, connection: Connection) => {
-      boats.register(socket);
       if (!(socket instanceof TLSSocket && socket.authorized)) connection.closeIfCrowded();
-      server.accept(socket, connection.begin);
+      server.accept(socket, connection);
     };
     const handler = parts.handler({
       health: () => ({ tls: tls.health(), ...trust.health() }),

@@ -146,10 +146,8 @@ export class CloudPort implements AsyncDisposable {
       onFault: (error) => console.error(error),
     });
     const connections = new Connections(limits);
-    const accept: Parameters<typeof listenGrpc>[1]["accept"] = (socket, { begin }) => {
-      identity.register(socket);
-      server.accept(socket, begin);
-    };
+    const accept: Parameters<typeof listenGrpc>[1]["accept"] = (socket, connection) =>
+      server.accept(socket, connection);
     const stall = new StallDetector(log);
     const answer = handler ?? (() => Promise.resolve(new Response("hello\n")));
     const at = { hostname: "127.0.0.1", port: 0 };

@@ -57,7 +57,7 @@ export class BackfillSession implements InstanceSession {
 
   /** See {@linkcode InstanceSession}. */
   get connection(): string {
-    return this.caller.address;
+    return this.caller.connection;
   }
 
   /** Ends the stream; blocks that arrive later are ignored. */

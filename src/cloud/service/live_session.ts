@@ -64,7 +64,7 @@ export class LiveSession implements InstanceSession {
 
   /** See {@linkcode InstanceSession}. */
   get connection(): string {
-    return this.caller.address;
+    return this.caller.connection;
   }
 
   /** Ends the stream; frames that arrive later are ignored. */

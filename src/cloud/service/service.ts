@@ -61,14 +61,14 @@ export class CloudService implements ReplicationService {
    * @throws {RpcError} `UNAVAILABLE`: nothing can be recorded, or the node is draining; `FAILED_PRECONDITION`: two machines
    * may share the boat's identity; `RESOURCE_EXHAUSTED`: too many boats
    */
-  async handshake(request: HandshakeRequest, { instanceId, address }: Caller): Promise<HandshakeResponse> {
+  async handshake(request: HandshakeRequest, { instanceId, connection }: Caller): Promise<HandshakeResponse> {
     this.#requireRunning();
     if (this.#isDraining && !this.#isStreaming(address)) throw draining();
     if (request.headSeq >= Number.MAX_SAFE_INTEGER) {
       throw new RpcError("INVALID_ARGUMENT", `sequence number ${request.headSeq} is out of range`);
     }
     const instance = await this.#options.instances.ensure(instanceId);
-    return await instance.handshake(request, address);
+    return await instance.handshake(request, connection);
   }
 
   /** Serves a live stream. @throws {RpcError} why it ends; see {@linkcode LiveSession} */

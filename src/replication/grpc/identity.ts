@@ -6,9 +6,11 @@ import { isInstanceId } from "../../pki/mod.ts";
 export interface Credentials {
   /** Client certificate, verified by the TLS server. */
   certificate: ClientCertificate | undefined;
+  /** Client certificate as it was presented, also one that the TLS server rejects. */
+  presented?: PeerCertificate | undefined;
   /** Id from a header or a handshake. Not an identity by itself. */
   claimedId: string | undefined;
-  /** Address of the peer, as far as known. */
+  /** Address of the client, as far as known. */
   address: string;
 }
 
@@ -29,7 +31,11 @@ export interface Caller {
   instanceId: string;
   /** Undefined only where calls without a certificate are permitted. */
   certificate: ClientCertificate | undefined;
-  /** Address of the peer, as far as known. */
+  /** The certificate as it was presented, also one that the TLS server rejects. */
+  presented?: PeerCertificate | undefined;
+  /** Identifies the connection among all of the server. Its address does not: proxies may name one client twice. */
+  connection: string;
+  /** Address of the client, as far as known. */
   address: string;
   /** Service name of the call: boats with other software use another name. */
   service: ServiceName;

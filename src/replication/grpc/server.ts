@@ -10,6 +10,7 @@ import type {
   ServerInterceptor,
   ServerUnaryCall,
 } from "@grpc/grpc-js";
+import type { ListenAddress } from "../../base/mod.ts";
 import { handshakeRequestCodec, handshakeResponseCodec } from "../wire/codec.ts";
 import { WireError } from "../wire/wire.ts";
 import {
@@ -72,6 +73,14 @@ export interface ReplicationServerOptions {
 /** Called at the begin of a call; the returned function is called at its end. */
 export type BeginCall = () => () => void;
 
+/** What a listener knows of a connection. */
+export interface AcceptedConnection {
+  /** Called for each admitted call. */
+  begin?: BeginCall;
+  /** Default the peer of the socket. */
+  client?: ListenAddress;
+}
+
 /** A boat that vanished is noticed within 40 s. */
 export const SERVER_KEEPALIVE: Keepalive = { timeMs: 30_000, timeoutMs: 10_000 };
 /** A boat needs three calls at a time. */
@@ -87,6 +96,7 @@ export class ReplicationServer {
   readonly #running = new Set<Promise<void>>();
   /** HTTP/2 streams of calls; each resolves when the peer has received the status. */
   readonly #open = new Set<Promise<void>>();
+  #connections = 0;
   #isStopping = false;
 
   private constructor(grpc: Grpc, options: ReplicationServerOptions) {
@@ -112,16 +122,17 @@ export class ReplicationServer {
   }
 
   /**
-   * Serves a connection: a `TLSSocket` with ALPN `h2`, or a plain socket. `begin` is called for each admitted call.
+   * Serves a connection: a `TLSSocket` with ALPN `h2`, or a plain socket.
    *
    * The TLS server must request a client certificate of its authorities; it may admit connections without one.
    */
-  accept(socket: Duplex, begin: BeginCall = () => () => {}): void {
+  accept(socket: Duplex, connection: AcceptedConnection = {}): void {
     if (this.#isStopping) {
       socket.destroy();
       return;
     }
-    this.#injector.injectConnection(wrapConnection(socket, begin));
+    const id = String(++this.#connections);
+    this.#injector.injectConnection(wrapConnection(socket, { ...connection, id }));
   }
 
   /**
@@ -180,8 +191,7 @@ export class ReplicationServer {
     if (socketProperty(call, "isSecure") !== true) return;
     const [header] = metadata.get(INSTANCE_HEADER);
     const claimedId = header === undefined ? undefined : String(header);
-    const certificate = certificateOf(socketProperty(call, "peerCertificate"));
-    this.#options.identify({ certificate, claimedId, address: call.getPeer() });
+    this.#options.identify({ ...certificatesOf(call), claimedId, address: call.getPeer() });
   }
 
   #addService(name: ServiceName): void {
@@ -242,13 +252,14 @@ export class ReplicationServer {
   /** Identifies the caller. Every call starts here. */
   #callerOf(call: ServerCall, { name, claim }: { name: ServiceName; claim?: string }): Caller {
     widenWindow(call);
-    const certificate = certificateOf(socketProperty(call, "peerCertificate"));
+    const certificates = certificatesOf(call);
     const [header] = call.metadata.get(INSTANCE_HEADER);
     const claimedId = claim ?? (header === undefined ? undefined : String(header));
     const address = call.getPeer();
     return {
-      instanceId: this.#options.identify({ certificate, claimedId, address }),
-      certificate,
+      instanceId: this.#options.identify({ ...certificates, claimedId, address }),
+      ...certificates,
+      connection: String(socketProperty(call, "connectionId")),
       address,
       service: name,
     };
@@ -256,18 +267,18 @@ export class ReplicationServer {
 }
 
 /** The connection for the library, with the properties that the library and this file read from it. */
-function wrapConnection(socket: Duplex, begin: BeginCall): Duplex {
+function wrapConnection(socket: Duplex, { client, begin, id }: AcceptedConnection & { id: string }): Duplex {
   const { remoteAddress, remotePort, localAddress, localPort } = Object(socket);
-  // Unverified certificates do not count.
-  const isVerified = socket instanceof TLSSocket && socket.authorized;
-  const peerCertificate = isVerified ? socket.getPeerCertificate(true) : undefined;
+  const presented = socket instanceof TLSSocket ? socket.getPeerCertificate(true) : undefined;
   return Object.assign(withoutGoaway(socket, { side: "server" }), {
-    remoteAddress,
-    remotePort,
+    remoteAddress: client?.hostname ?? remoteAddress,
+    remotePort: client?.port ?? remotePort,
     localAddress,
     localPort,
-    peerCertificate,
+    presented,
+    isVerified: socket instanceof TLSSocket && socket.authorized,
     isSecure: socket instanceof TLSSocket,
+    connectionId: id,
     begin,
   });
 }
@@ -289,8 +300,15 @@ function stopping(): RpcError {
   return new RpcError("UNAVAILABLE", "the server is stopping");
 }
 
-function certificateOf(peer: unknown): ClientCertificate | undefined {
-  if (!isCertificate(peer)) return undefined;
+/** The certificates of a connection. One that is not verified does not count, but errors say what is wrong with it. */
+function certificatesOf(call: object): Pick<Credentials, "certificate" | "presented"> {
+  const peer = socketProperty(call, "presented");
+  if (!isCertificate(peer)) return { certificate: undefined };
+  const isVerified = socketProperty(call, "isVerified") === true;
+  return { certificate: isVerified ? certificateOf(peer) : undefined, presented: peer };
+}
+
+function certificateOf(peer: PeerCertificate): ClientCertificate {
   const commonName: unknown = peer.subject?.CN;
   return {
     commonName: typeof commonName === "string" && commonName !== "" ? commonName : undefined,
