@@ -10,7 +10,6 @@ import { MAX_LIVE_HEAD_BYTES } from "../src/can/recordings/piece_reader.ts";
 import { MAX_LINE } from "../src/can/recordings/text.ts";
 import { MAX_DIAGNOSTIC_EVENTS } from "../src/cloud/mod.ts";
 import { MAX_FILTER_ENTRIES, MAX_FILTER_TEXT_CHARACTERS } from "../src/filter/mod.ts";
-import { CROWDED_TIMEOUT_MS } from "../src/listen/connections.ts";
 import { MAX_LIST_ENTRIES } from "../src/http/params.ts";
 import {
   DEFAULT_IDLE_MS as HISTORY_IDLE_MS,
@@ -55,6 +54,7 @@ import { MAX_ENTITIES } from "../src/integrations/mqtt/home_assistant.ts";
 import { SYNC_PATIENCE_MS } from "../src/stream/session_types.ts";
 import { bytes, count, type FixedLimit, ms } from "./fixed_limit.ts";
 import { REPLICATION } from "./fixed_limits_replication.ts";
+import { CONNECTIONS } from "./fixed_limits_connections.ts";
 import { SIGNALK } from "./fixed_limits_signalk.ts";
 import { STORE } from "./fixed_limits_store.ts";
 
@@ -139,16 +139,6 @@ const BUSES: readonly FixedLimit[] = [
 
 /** Limits of clients of the HTTP API. */
 const CLIENTS: readonly FixedLimit[] = [
-  {
-    what: "Time of a connection beyond -max-handshakes-per-address to finish TLS and its first request header",
-    limit: ms(CROWDED_TIMEOUT_MS),
-    beyond: "The connection is closed.",
-  },
-  {
-    what: "Messages read of a gRPC call without a valid certificate",
-    limit: "0",
-    beyond: "The call is answered at its headers and reset; its connection is closed half a second later.",
-  },
   {
     what: "Entries of a list in a request body, values of a query parameter",
     limit: `${MAX_LIST_ENTRIES}; ${MAX_MESSAGES} messages of /send`,
@@ -389,6 +379,7 @@ const DISK: readonly FixedLimit[] = [
 
 /** Limits of the servers and of `vbg` that are constants. */
 export const FIXED_LIMITS: readonly FixedLimit[] = [
+  ...CONNECTIONS,
   ...CLIENTS,
   ...BUSES,
   ...DISK,

@@ -44,8 +44,8 @@ const sharedOptions = {
     commas: true,
     placeholder: "ADDRESS",
     help:
-      "Addresses and networks, such as 10.0.0.0/8, that -max-handshakes-per-address does not apply to: proxies, whose " +
-      "clients all have one address.",
+      "Addresses and networks, such as 10.0.0.0/8, of proxies and balancers. The client is the one that they name with " +
+      "the PROXY protocol (version 2) or X-Forwarded-For. -max-handshakes-per-address does not apply to them.",
     validate: networksProblem,
   }),
 };

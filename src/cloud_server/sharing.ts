@@ -11,7 +11,7 @@ import {
   Nodes,
 } from "../cloud/mod.ts";
 import type { ComponentHealth } from "../http/mod.ts";
-import { FORWARDED_FOR, forwardRequests } from "../http/cloud/mod.ts";
+import { forwardRequests } from "../http/cloud/mod.ts";
 import { type Connections, type Handler, type Listener, listenNodes, NodeRequests, TlsFiles } from "../listen/mod.ts";
 import type { ObjectStore } from "../object_store/mod.ts";
 import { ClientAuthorities, RevocationFile } from "../pki/mod.ts";
@@ -115,9 +115,7 @@ export class Sharing {
     const address = listen ?? { hostname: "0.0.0.0", port: Number(new URL(url).port || 443) };
     const handler: Handler = async (request, from) => {
       const { pathname, searchParams } = new URL(request.url);
-      if (pathname !== NODE_BOATS_PATH) {
-        return await local(request, { ...from, hostname: request.headers.get(FORWARDED_FOR) ?? from.hostname });
-      }
+      if (pathname !== NODE_BOATS_PATH) return await local(request, from);
       this.nodes.met(searchParams.get("from") ?? "");
       return new Response(boatsText(this.#boats()), { headers: { "Content-Type": "application/json" } });
     };

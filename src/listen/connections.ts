@@ -1,5 +1,6 @@
-import { BlockList, isIP, type Socket } from "node:net";
-import { type Clock, errorText, systemClock } from "../base/mod.ts";
+import type { Socket } from "node:net";
+import { type Clock, type ListenAddress, systemClock } from "../base/mod.ts";
+import { peerOf, TrustedProxies } from "./trusted_proxies.ts";
 
 /** Limits and timeouts of connections. */
 export interface ConnectionLimits {
@@ -13,7 +14,10 @@ export interface ConnectionLimits {
   handshakeTimeoutMs: number;
   /** A connection without an active request is closed after this time, milliseconds. */
   connectionIdleTimeoutMs: number;
-  /** Addresses and networks (CIDR) exempt from `maxHandshakesPerAddress`. */
+  /**
+   * Addresses and networks (CIDR) that are exempt from `maxHandshakesPerAddress`, and are believed when they name a client
+   * with the PROXY protocol or `X-Forwarded-For`.
+   */
   trustedProxies: readonly string[];
 }
 
@@ -28,10 +32,27 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
 };
 
 /** Why a connection was refused or closed. */
-export type RefusalReason = "max_connections" | "max_handshakes" | "max_handshakes_per_address" | "handshake_timeout";
+export type RefusalReason =
+  | "max_connections"
+  | "max_handshakes"
+  | "max_handshakes_per_address"
+  | "handshake_timeout"
+  | "proxy_header";
 
 /** An admitted connection. */
 export interface Connection {
+  /** The peer, or the client that a trusted proxy has named. */
+  readonly client: ListenAddress;
+  /** True while `client` is a trusted proxy: it may name its client. */
+  readonly isFromProxy: boolean;
+  /** Takes the client that the trusted proxy names; before TLS and the first request. */
+  name: (client: ListenAddress) => void;
+  /** Makes `client` a trusted proxy of this connection, whatever its address. */
+  trust: () => void;
+  /** The client of a request. `forwardedFor`: its header `X-Forwarded-For`; null: none. */
+  clientOf: (forwardedFor: string | null) => ListenAddress;
+  /** Closes it because of its PROXY header. */
+  refuseHeader: () => void;
   /** Marks the begin of a request; the returned function marks its end and may be called twice. */
   begin: () => () => void;
   /** Counts further file descriptors that the connection uses until it closes. */
@@ -51,6 +72,8 @@ const SWEEPS_PER_TIMEOUT = 4;
 
 interface Entry {
   socket: Socket;
+  client: ListenAddress;
+  isFromProxy: boolean;
   /** Key of the limit per address; undefined for a trusted proxy. */
   address: string | undefined;
   /** Begin of the handshake or idle time, monotonic. */
@@ -67,7 +90,7 @@ interface Entry {
 export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #clock: Clock;
-  readonly #trusted: BlockList;
+  readonly #proxies: TrustedProxies;
   /** This set and the two below are in the order of their timeouts. */
   readonly #handshakes = new Set<Entry>();
   /** Handshakes beyond the limit per address. */
@@ -83,6 +106,7 @@ export class Connections {
     max_handshakes: 0,
     max_handshakes_per_address: 0,
     handshake_timeout: 0,
+    proxy_header: 0,
   };
   /** Number of times a port ran out of file descriptors and was reopened. */
   acceptErrors = 0;
@@ -91,7 +115,7 @@ export class Connections {
   constructor(limits: Partial<ConnectionLimits> = {}, { clock = systemClock }: { clock?: Clock } = {}) {
     this.#limits = { ...CONNECTION_LIMITS, ...limits };
     this.#clock = clock;
-    this.#trusted = parseNetworks(this.#limits.trustedProxies);
+    this.#proxies = new TrustedProxies(this.#limits.trustedProxies);
   }
 
   /** Connections by state. */
@@ -114,31 +138,60 @@ export class Connections {
 
   /** Admits a new connection, or closes it and returns undefined. */
   admit(socket: Socket): Connection | undefined {
-    const address = this.#addressOf(socket);
-    const { maxHandshakes, maxHandshakesPerAddress } = this.#limits;
     if (this.isFull) {
       const quiet = oldest(this.#crowded) ?? oldest(this.#idle) ?? oldest(this.#handshakes);
       if (quiet === undefined) return this.#refuse(socket, "max_connections");
       this.#close(quiet, "max_connections");
     }
     const first = oldest(this.#crowded) ?? oldest(this.#handshakes);
-    if (first && this.#pending >= maxHandshakes) this.#close(first, "max_handshakes");
-    const entry: Entry = { socket, address, sinceMs: this.#clock.monoMs(), requests: 0, descriptors: 1 };
-    const isCrowded = address !== undefined && this.#count(address) >= maxHandshakesPerAddress;
-    (isCrowded ? this.#crowded : this.#handshakes).add(entry);
+    if (first && this.#pending >= this.#limits.maxHandshakes) this.#close(first, "max_handshakes");
+    const [client, sinceMs] = [peerOf(socket), this.#clock.monoMs()];
+    const unnamed = { client, isFromProxy: false, address: undefined };
+    const entry: Entry = { socket, ...unnamed, sinceMs, requests: 0, descriptors: 1 };
     this.#descriptors++;
-    if (address !== undefined) this.#handshakesOf.set(address, this.#count(address) + 1);
+    this.#handshakes.add(entry);
+    this.#name(entry, client);
     socket.once("close", () => this.#forget(entry));
     this.#sweeping ??= setInterval(() => this.#sweep(), this.#sweepMs());
+    return this.#connectionOf(entry);
+  }
+
+  #connectionOf(entry: Entry): Connection {
     return {
+      get client() {
+        return entry.client;
+      },
+      get isFromProxy() {
+        return entry.isFromProxy;
+      },
+      name: (client) => this.#name(entry, client),
+      trust: () => entry.isFromProxy = true,
+      clientOf: (forwardedFor) => entry.isFromProxy ? this.#proxies.clientOf(entry.client, forwardedFor) : entry.client,
+      refuseHeader: () => this.#close(entry, "proxy_header"),
       begin: () => this.#begin(entry),
       grow: (descriptors) => this.#grow(entry, descriptors),
       closed: () => this.#forget(entry),
       closeIfCrowded: () => {
-        if (address === undefined || this.#count(address) <= maxHandshakesPerAddress / 2) return;
+        const { address } = entry;
+        if (address === undefined || this.#count(address) <= this.#limits.maxHandshakesPerAddress / 2) return;
         this.#close(entry, "max_handshakes_per_address");
       },
     };
+  }
+
+  /** Counts a handshake with the others of its client's address. */
+  #name(entry: Entry, client: ListenAddress): void {
+    const isFromProxy = this.#proxies.has(client.hostname);
+    const address = isFromProxy ? undefined : networkOf(client.hostname);
+    Object.assign(entry, { client, isFromProxy, address });
+    if (address === undefined || entry.descriptors === 0) return;
+    const count = this.#count(address);
+    this.#handshakesOf.set(address, count + 1);
+    if (count < this.#limits.maxHandshakesPerAddress) return;
+    this.#handshakes.delete(entry);
+    // The set stays in the order of its timeouts when a proxy has taken its time to name the client.
+    entry.sinceMs = this.#clock.monoMs();
+    this.#crowded.add(entry);
   }
 
   #begin(entry: Entry): () => void {
@@ -228,12 +281,6 @@ export class Connections {
   #count(address: string): number {
     return this.#handshakesOf.get(address) ?? 0;
   }
-
-  #addressOf({ remoteAddress = "" }: Socket): string | undefined {
-    const family = isIP(remoteAddress);
-    if (family !== 0 && this.#trusted.check(remoteAddress, family === 6 ? "ipv6" : "ipv4")) return undefined;
-    return networkOf(remoteAddress);
-  }
 }
 
 function oldest(entries: ReadonlySet<Entry>): Entry | undefined {
@@ -243,43 +290,13 @@ function oldest(entries: ReadonlySet<Entry>): Entry | undefined {
 
 /** The /64 network of an IPv6 address, which is what one client is assigned; an IPv4 address unchanged. */
 function networkOf(address: string): string {
-  const mapped = /^::ffff:([\d.]+)$/.exec(address)?.[1];
-  if (mapped !== undefined || !address.includes(":")) return mapped ?? address;
+  if (!address.includes(":")) return address;
   const [head = "", tail] = address.split("::");
   const front = head.split(":");
   if (tail === undefined) return front.slice(0, 4).join(":");
   const back = tail.split(":");
   const zeros = Array.from({ length: Math.max(0, 8 - front.length - back.length) }, () => "0");
   return [...front, ...zeros, ...back].slice(0, 4).join(":");
-}
-
-/** Error text for an invalid address or network; undefined if valid. */
-export function networksProblem(text: string): string | undefined {
-  try {
-    parseNetworks([text]);
-  } catch (error) {
-    return errorText(error);
-  }
-}
-
-/**
- * Parses addresses and networks such as `10.0.0.0/8`.
- *
- * @throws {RangeError} one of them is neither
- */
-function parseNetworks(texts: readonly string[]): BlockList {
-  const networks = new BlockList();
-  for (const text of texts) {
-    const [address = "", bits] = text.split("/");
-    const family = isIP(address);
-    const most = family === 6 ? 128 : 32;
-    const prefix = bits === undefined ? most : /^\d{1,3}$/.test(bits) ? Number(bits) : NaN;
-    if (family === 0 || !(prefix <= most)) {
-      throw new RangeError(`Cannot read "${text}": expected an address or a network, such as 10.0.0.0/8`);
-    }
-    networks.addSubnet(address, prefix, family === 6 ? "ipv6" : "ipv4");
-  }
-  return networks;
 }
 
 /** Connection settings; defaults in {@linkcode CONNECTION_LIMITS}. */

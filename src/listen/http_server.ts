@@ -59,7 +59,12 @@ export class HttpServer {
     this.#connections.set(socket, connection);
     socket.once("close", () => this.#connections.delete(socket));
     socket.setNoDelay(true);
+    if (!socket.isPaused()) return void this.#server.emit("connection", socket);
+    // The runtime's server parses what arrives from now on, and does not look for bytes that were put back.
+    const head: Uint8Array | null = socket.read();
     this.#server.emit("connection", socket);
+    socket.resume();
+    if (head) socket.emit("data", head);
   }
 
   /** Waits up to {@linkcode DRAIN_MS} for pending replies, then closes all connections. End the streams first. */
@@ -73,7 +78,9 @@ export class HttpServer {
 
   #answer(incoming: IncomingMessage, reply: ServerResponse): void {
     incoming.on("error", () => {});
-    const activity = activityOf(this.#connections.get(incoming.socket));
+    const connection = this.#connections.get(incoming.socket);
+    if (!connection) return void incoming.socket.destroy();
+    const activity = activityOf(connection);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#pendingReplies.add(promise);
     const disconnected = new AbortController();
@@ -83,34 +90,32 @@ export class HttpServer {
       this.#pendingReplies.delete(promise);
       resolve();
     });
-    this.#respond(incoming, disconnected.signal).then((response) => send(response, { incoming, reply, activity }))
-      .catch(
-        (error: unknown) => {
-          this.#options.log.error("reply failed", {
-            error: error instanceof Error ? error.stack ?? error.message : "",
-          });
-          incoming.socket.destroy();
-        },
-      );
+    this.#respond(incoming, { connection, signal: disconnected.signal })
+      .then((response) => send(response, { incoming, reply, activity }))
+      .catch((error: unknown) => {
+        this.#options.log.error("reply failed", { error: error instanceof Error ? error.stack ?? error.message : "" });
+        incoming.socket.destroy();
+      });
   }
 
   /** Hands the connection to a WebSocket. Other upgrade requests are answered as ordinary requests. */
   async #upgrade(incoming: IncomingMessage, { socket, head }: { socket: Socket; head: Uint8Array }): Promise<void> {
     const connection = this.#connections.get(socket);
+    if (!connection) return void socket.destroy();
     const activity = activityOf(connection);
     let loopback: Loopback | undefined;
     try {
-      const request = toRequest(incoming);
+      const request = toRequest(incoming, { connection });
       loopback = socket instanceof TLSSocket ? await openLoopback(socket, head) : undefined;
-      if (loopback) connection?.grow(LOOPBACK_DESCRIPTORS);
+      if (loopback) connection.grow(LOOPBACK_DESCRIPTORS);
       const plain = loopback ? { socket: loopback.inner, head: new Uint8Array() } : { socket, head };
       const closed = () => {
         activity.stop();
         loopback?.close();
-        if (!loopback) connection?.closed();
+        if (!loopback) connection.closed();
       };
       if (request instanceof Request) offerUpgrade(request, { ...plain, closed });
-      const response = request instanceof Request ? await this.#handle(request, incoming) : request;
+      const response = request instanceof Request ? await this.#handle(request, connection) : request;
       if (response.status === 101) return void (loopback || this.#connections.delete(socket));
       loopback?.detach();
       const reply = new ServerResponse(incoming);
@@ -125,16 +130,22 @@ export class HttpServer {
     }
   }
 
-  /** @param signal aborted when the client disconnects before the reply is complete */
-  async #respond(incoming: IncomingMessage, signal: AbortSignal): Promise<Response> {
-    const request = toRequest(incoming, signal);
-    return request instanceof Request ? await this.#handle(request, incoming) : request;
+  async #respond(incoming: IncomingMessage, options: RequestOptions): Promise<Response> {
+    const request = toRequest(incoming, options);
+    return request instanceof Request ? await this.#handle(request, options.connection) : request;
   }
 
-  async #handle(request: Request, { socket }: IncomingMessage): Promise<Response> {
+  async #handle(request: Request, connection: Connection): Promise<Response> {
     const { handler, stall } = this.#options;
-    return await stall.run("request", () => handler(request, remoteOf(peerOf(socket))));
+    const client = connection.clientOf(request.headers.get("X-Forwarded-For"));
+    return await stall.run("request", () => handler(request, client));
   }
+}
+
+interface RequestOptions {
+  connection: Connection;
+  /** Aborted when the client disconnects before the reply is complete. */
+  signal?: AbortSignal;
 }
 
 /**
@@ -146,27 +157,20 @@ interface Activity {
   go: () => void;
 }
 
-function activityOf(connection: Connection | undefined): Activity {
-  let end = connection?.begin();
-  return { stop: () => end?.(), go: () => end = connection?.begin() };
-}
-
-/** Address of the peer of a connection. */
-export function peerOf({ remoteAddress = "", remotePort = 0 }: Socket): ListenAddress {
-  return { hostname: remoteAddress, port: remotePort };
-}
-
-/** Converts an IPv4-mapped IPv6 address to IPv4. */
-export function remoteOf({ hostname, port }: ListenAddress): ListenAddress {
-  return { hostname: hostname.replace(/^::ffff:(?=[\d.]+$)/, ""), port };
+function activityOf(connection: Connection): Activity {
+  let end = connection.begin();
+  return { stop: () => end(), go: () => end = connection.begin() };
 }
 
 /** Converts a request for the handler, or returns the error reply to an invalid one. */
-function toRequest(incoming: IncomingMessage, signal?: AbortSignal): Request | Response {
-  const { method = "GET", rawHeaders, url = "/" } = incoming;
+function toRequest(incoming: IncomingMessage, { connection, signal }: RequestOptions): Request | Response {
+  const { method = "GET", rawHeaders, url = "/", socket } = incoming;
   const headers = new Headers();
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) headers.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
-  const full = /^https?:\/\//i.test(url) ? url : `http://${incoming.headers.host || "localhost"}${url}`;
+  const forwarded = connection.isFromProxy ? headers.get("X-Forwarded-Proto") : null;
+  const isSecure = forwarded === null ? socket instanceof TLSSocket : forwarded === "https";
+  const scheme = isSecure ? "https" : "http";
+  const full = /^https?:\/\//i.test(url) ? url : `${scheme}://${incoming.headers.host || "localhost"}${url}`;
   if (!URL.canParse(full)) return problem(new ApiError(400, "The Host header is not valid"));
   if (FORBIDDEN_METHODS.includes(method)) {
     return Object.defineProperty(new Request(full, { headers }), "method", { value: method });

@@ -1,6 +1,7 @@
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { ALL_ADDRESSES, backoffMs, errorText, formatAddress, type ListenAddress, type Logger } from "../base/mod.ts";
 import type { Connection, Connections } from "./connections.ts";
+import { receiveProxyHeader } from "./proxy_header.ts";
 
 /** The server cannot listen on the configured address. */
 export class ListenError extends Error {
@@ -12,7 +13,10 @@ export class ListenError extends Error {
 export interface PortListenerOptions {
   connections: Connections;
   log: Logger;
-  /** Serves a connection. Its errors are handled already: it only closes. */
+  /**
+   * Serves a connection. Its errors are handled already: it only closes. The socket of a trusted proxy is paused, and has
+   * bytes to be read.
+   */
   accept: (socket: Socket, connection: Connection) => void;
 }
 
@@ -20,7 +24,7 @@ export interface PortListenerOptions {
 export interface PortListener {
   /** Bound address. */
   readonly address: ListenAddress;
-  /** Stops accepting. Open connections stay. */
+  /** Stops accepting. Connections that are served stay. */
   close: () => void;
 }
 
@@ -48,6 +52,8 @@ class ProbedListener implements PortListener {
   readonly #options: PortListenerOptions;
   #address: ListenAddress;
   #server: Server | undefined;
+  /** Connections of trusted proxies that have sent no header yet. */
+  readonly #unserved = new Set<Socket>();
   #accepted = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #probe: Socket | undefined;
@@ -83,14 +89,30 @@ class ProbedListener implements PortListener {
     this.#probe?.destroy();
     this.#server?.close();
     this.#server = undefined;
+    for (const socket of this.#unserved) socket.destroy();
   }
 
   #accept(socket: Socket): void {
     this.#accepted++;
     socket.on("error", () => socket.destroy());
     if (this.#isClosed) return void socket.destroy();
-    const connection = this.#options.connections.admit(socket);
-    if (connection) this.#options.accept(socket, connection);
+    const { connections, accept, log } = this.#options;
+    const connection = connections.admit(socket);
+    if (!connection) return;
+    if (!connection.isFromProxy) return accept(socket, connection);
+    this.#unserved.add(socket);
+    socket.once("close", () => this.#unserved.delete(socket));
+    receiveProxyHeader(socket, {
+      serve: (client) => {
+        this.#unserved.delete(socket);
+        if (client) connection.name(client);
+        accept(socket, connection);
+      },
+      refuse: (reason) => {
+        log.debug("PROXY header refused", { address: connection.client.hostname, reason });
+        connection.refuseHeader();
+      },
+    });
   }
 
   #checkLater(accepted: number): void {

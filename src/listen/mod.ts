@@ -3,8 +3,9 @@
  * certificates from files or by ACME (RFC 8555).
  *
  * Connections are accepted by `node:net` and admitted by their phase (handshake, active, idle) before anything is
- * served; a port that no longer accepts is opened again. Certificate files are checked every 10 s, and a bad pair
- * leaves the old one in use.
+ * served; a port that no longer accepts is opened again. Trusted proxies name their clients with the PROXY protocol,
+ * version 2, or with `X-Forwarded-For`. Certificate files are checked every 10 s, and a bad pair leaves the old one in
+ * use.
  *
  * @module
  */
@@ -17,7 +18,6 @@ export {
   type ConnectionLimits,
   type ConnectionOptions,
   Connections,
-  networksProblem,
   openConnections,
 } from "./connections.ts";
 export type { Handler, HttpServerOptions } from "./http_server.ts";
@@ -37,3 +37,4 @@ export { NodeRequests } from "./node_requests.ts";
 export { RefusalLog } from "./refusal_log.ts";
 export type { ClientCa, HelloPeek } from "./tls_listener.ts";
 export * from "./tls_files.ts";
+export { networksProblem } from "./trusted_proxies.ts";

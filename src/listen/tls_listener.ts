@@ -1,11 +1,10 @@
 import { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
-import { formatAddress, type ListenAddress, type Logger } from "../base/mod.ts";
+import type { ListenAddress, Logger } from "../base/mod.ts";
 import type { ClientAuthorities } from "../pki/mod.ts";
 import { type ClientHello, MAX_HELLO_BYTES, readClientHello } from "./client_hello.ts";
 import type { Connection, Connections } from "./connections.ts";
-import { peerOf } from "./http_server.ts";
 import { openPortListener } from "./listener.ts";
 import type { TlsSource } from "./tls_files.ts";
 
@@ -54,7 +53,7 @@ const NO_CERTIFICATE = Uint8Array.of(21, 3, 3, 0, 2, 2, 80);
  */
 export async function openTlsListener(address: ListenAddress, options: TlsListenerOptions): Promise<TlsListener> {
   const { tls, clientCa, connections, log } = options;
-  // A TCP socket and its TLS socket are different objects; the peer address identifies both.
+  // A TCP socket and its TLS socket are different objects; the addresses of both ends identify both.
   const handshakes = new Map<string, Handshake>();
   const open = new Set<TLSSocket>();
   const server = createTlsServer({
@@ -103,8 +102,8 @@ interface Handshake {
   connection: Connection;
 }
 
-function keyOf(socket: Socket): string {
-  return formatAddress(peerOf(socket));
+function keyOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
+  return [remoteAddress, remotePort, localAddress, localPort].join(" ");
 }
 
 /** Hands a new connection to TLS or to the hello peek. */
@@ -123,7 +122,7 @@ function receive(
     socket.unshift(received);
     if (reading.kind !== "hello" || !helloPeek.take(reading.hello, socket)) go();
   };
-  socket.on("data", onData);
+  socket.on("data", onData).resume();
 }
 
 function contextOf({ tls: { pair }, clientCa }: Pick<TlsListenerOptions, "tls" | "clientCa">) {

@@ -164,6 +164,19 @@ Deno.test("nodes answer each other's requests", NET, () =>
     assert.deepEqual(port.refusals, []);
   }));
 
+Deno.test("a request that a node forwards is that of the client that it names", NET, () =>
+  inFolder(async (folder) => {
+    const who: Handler = (request, { hostname }) =>
+      Promise.resolve(new Response(`${new URL(request.url).protocol} ${hostname}`));
+    await using port = await NodePort.open(folder, who);
+    const { http } = await port.client(await port.issue("n1"));
+    const ask = async (headers: Record<string, string>) =>
+      await (await fetch(port.url, { client: http.current, headers })).text();
+    assert.equal(await ask({}), "https: 127.0.0.1");
+    assert.equal(await ask({ "X-Forwarded-For": "203.0.113.7" }), "https: 203.0.113.7");
+    assert.equal(await ask({ "X-Forwarded-For": "2001:db8::7", "X-Forwarded-Proto": "http" }), "http: 2001:db8::7");
+  }));
+
 Deno.test(
   "nodes open WebSockets to each other, with headers, until the certificate is revoked",
   NET,

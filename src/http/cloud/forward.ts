@@ -25,8 +25,9 @@ export interface ForwardOptions {
   log: Logger;
 }
 
-/** Name of the header with the client's address: nodes accept it from each other only. */
-export const FORWARDED_FOR = "x-forwarded-for";
+/** Headers with the client's address, and with the scheme of its request: nodes are trusted proxies of each other. */
+const FORWARDED_FOR = "x-forwarded-for";
+const FORWARDED_PROTO = "x-forwarded-proto";
 /** Headers of one connection (RFC 9110 §7.6.1). */
 const HOP_BY_HOP = ["connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"];
 const LIST_PATH = "/instances";
@@ -115,6 +116,7 @@ function headersOf(
   const headers = Object.fromEntries(request.headers);
   if (!isUpgrade) { for (const name of HOP_BY_HOP) delete headers[name]; }
   if (from) headers[FORWARDED_FOR] = from.hostname;
+  headers[FORWARDED_PROTO] = new URL(request.url).protocol.slice(0, -1);
   return headers;
 }
 

@@ -166,14 +166,13 @@ async function openStream(request: Request, { caller, subject }: About<SignalKAp
 
 function discover(request: Request): unknown {
   const { protocol, host, pathname } = new URL(request.url);
-  const isSecure = protocol === "https:" || request.headers.get("X-Forwarded-Proto") === "https";
   const base = `${host}${pathname.replace(/\/signalk\/?$/, "")}`;
   return {
     endpoints: {
       v1: {
         version: SERVER_VERSION,
-        "signalk-http": `${isSecure ? "https" : "http"}://${base}${API}/`,
-        "signalk-ws": `${isSecure ? "wss" : "ws"}://${base}${STREAM}`,
+        "signalk-http": `${protocol}//${base}${API}/`,
+        "signalk-ws": `${protocol === "https:" ? "wss" : "ws"}://${base}${STREAM}`,
       },
     },
     server: { id: SERVER_ID, version: SERVER_VERSION },

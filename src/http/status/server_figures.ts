@@ -17,7 +17,7 @@ export interface CertificateReading {
 export interface ConnectionFigures {
   /** Open connections by state. */
   readonly counts: Readonly<Record<string, number>>;
-  /** Connections closed because of a limit, by reason. */
+  /** Connections closed because of a limit or a bad PROXY header, by reason. */
   readonly refused: Readonly<Record<string, number>>;
   /** Number of times a port was reopened. */
   readonly acceptErrors: number;
@@ -77,7 +77,7 @@ function connectionFigures(connections: ConnectionFigures): Figure[] {
     ),
     counter(
       "vbg_connections_refused_total",
-      "Connections closed because of a limit, by reason",
+      "Connections closed because of a limit or a bad PROXY header, by reason",
       () => byLabel("reason", connections.refused),
     ),
     counter(
