@@ -63,7 +63,7 @@ export class CloudService implements ReplicationService {
    */
   async handshake(request: HandshakeRequest, { instanceId, connection }: Caller): Promise<HandshakeResponse> {
     this.#requireRunning();
-    if (this.#isDraining && !this.#isStreaming(address)) throw draining();
+    if (this.#isDraining && !this.#isStreaming(connection)) throw draining();
     if (request.headSeq >= Number.MAX_SAFE_INTEGER) {
       throw new RpcError("INVALID_ARGUMENT", `sequence number ${request.headSeq} is out of range`);
     }
@@ -132,8 +132,8 @@ export class CloudService implements ReplicationService {
   }
 
   /** True if a connection carries a live stream: its boat makes further handshakes while it backfills. */
-  #isStreaming(address: string): boolean {
-    return this.#live.values().some(({ caller }) => caller.address === address);
+  #isStreaming(connection: string): boolean {
+    return this.#live.values().some(({ caller }) => caller.connection === connection);
   }
 
   #known({ instanceId }: Caller): Instance {
