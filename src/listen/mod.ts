@@ -32,7 +32,6 @@ export {
 export { ListenError } from "./listener.ts";
 export * from "./listen_grpc.ts";
 export * from "./listen_nodes.ts";
-export { NodeHttpClient } from "./node_http_client.ts";
 export { NodeRequests } from "./node_requests.ts";
 export { RefusalLog } from "./refusal_log.ts";
 export type { ClientCa, HelloPeek } from "./tls_listener.ts";

@@ -1,6 +1,6 @@
 import type { ClientRequest } from "node:http";
 import { Agent, request } from "node:https";
-import { isIP } from "node:net";
+import { isIP, type Socket } from "node:net";
 import type { ClientCa } from "./tls_listener.ts";
 import type { TlsSource } from "./tls_files.ts";
 
@@ -10,18 +10,23 @@ const CONNECT_MS = 3000;
 /**
  * HTTPS requests to the other nodes of a cloud, with the certificate of this node. Servers are verified by the authorities
  * and by the host name of the URL, but not by the list of revoked certificates.
+ *
+ * It uses `node:https` and not `fetch`, which can neither send a Host header nor pass compressed bodies and upgrades
+ * through.
  */
 export class NodeRequests {
   readonly #tls: TlsSource;
   readonly #authorities: ClientCa;
   readonly #unfollow: readonly (() => void)[];
+  /** All open connections, with those that are upgraded, which an agent forgets. */
+  readonly #sockets = new Set<Socket>();
   #agent: Agent | undefined;
 
-  /** Watches both sources until it is stopped: a replaced certificate is that of new connections. */
+  /** Watches both sources until it is stopped: a replaced certificate is that of new requests. */
   constructor({ tls, authorities }: { tls: TlsSource; authorities: ClientCa }) {
     this.#tls = tls;
     this.#authorities = authorities;
-    const renew = () => this.#agent = undefined;
+    const renew = () => this.#renew();
     this.#unfollow = [tls.follow(renew), authorities.follow(renew)];
   }
 
@@ -45,15 +50,32 @@ export class NodeRequests {
     const timer = setTimeout(() => outgoing.destroy(new Error(`no connection within ${CONNECT_MS} ms`)), CONNECT_MS);
     const connected = () => clearTimeout(timer);
     outgoing.once("socket", (socket) => {
+      this.#keep(socket);
       if (socket.connecting) socket.once("secureConnect", connected);
       else connected();
     });
     return outgoing.once("close", connected).once("response", connected);
   }
 
-  /** Stops watching the sources. Requests in progress continue. */
+  /** Stops watching the sources, and closes all connections. */
   stop(): void {
     for (const unfollow of this.#unfollow) unfollow();
-    this.#agent?.destroy();
+    this.#renew();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #keep(socket: Socket): void {
+    if (this.#sockets.has(socket)) return;
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket));
+  }
+
+  /** Closes idle connections at once and those in use after their request. */
+  #renew(): void {
+    const agent = this.#agent;
+    this.#agent = undefined;
+    if (!agent) return;
+    agent.maxFreeSockets = 0;
+    for (const socket of Object.values(agent.freeSockets).flat()) socket?.destroy();
   }
 }
