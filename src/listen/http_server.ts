@@ -217,12 +217,13 @@ async function send(
   const headers: OutgoingHttpHeaders = Object.fromEntries(response.headers);
   const isStream = `${headers["content-type"]}`.startsWith("text/event-stream");
   const body: Body = reader ? await begin(reader) : { all: text ?? NOTHING };
-  if (body.all !== undefined && !BODILESS.includes(response.status)) {
-    headers["content-length"] = Buffer.byteLength(body.all);
-  }
+  const isHead = incoming.method === "HEAD";
+  const length = body.all === undefined ? 0 : Buffer.byteLength(body.all);
+  // Another node answers HEAD without a body: the length is in its header, or unknown.
+  const isKnown = body.all !== undefined && !(isHead && length === 0);
+  if (isKnown && !BODILESS.includes(response.status)) headers["content-length"] = length;
   reply.writeHead(response.status, headers);
   if (body.rest) reply.flushHeaders();
-  const isHead = incoming.method === "HEAD";
   if (isHead) await reader?.cancel();
   else if (body.rest) await copy(body.rest, { reply, activity: isStream ? undefined : activity });
   reply.end(isHead ? undefined : body.all);
