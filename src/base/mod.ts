@@ -18,3 +18,4 @@ export * from "./parsers.ts";
 export * from "./ranges.ts";
 export * from "./stall_detector.ts";
 export * from "./token_bucket.ts";
+export { Turns } from "./turns.ts";

@@ -153,8 +153,8 @@ export class Sharing {
   }
 
   #boat(instance: Instance | undefined): BoatAtNode | undefined {
-    if (!instance || !(instance.connected || instance.hasUnstored)) return undefined;
-    const { id, connected: isLive, silentMs } = instance;
+    if (!instance || !(instance.isPresent || instance.hasUnstored)) return undefined;
+    const { id, isPresent: isLive, silentMs } = instance;
     return { id, isLive, idleMs: Number.isFinite(silentMs) ? silentMs : LONG_MS };
   }
 }

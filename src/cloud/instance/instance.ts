@@ -1,4 +1,4 @@
-import { errorText, JsonFile } from "../../base/mod.ts";
+import { errorText, JsonFile, Turns } from "../../base/mod.ts";
 import type { HandshakeRequest, HandshakeResponse, RpcError } from "../../replication/mod.ts";
 import type { BackfillFiles } from "../files/backfill_files.ts";
 import { DiagnosticEvents, type Note } from "../state/diagnostic_events.ts";
@@ -25,6 +25,8 @@ import type { StoredFiles } from "../files/stored_files.ts";
 
 /** While a boat sends messages, its state is saved at this interval. */
 const STATE_EVERY_MS = 5000;
+/** A boat that has made a handshake opens its streams within this time. */
+const PRESENT_MS = 5000;
 /** Open files are checked for existence at this interval. */
 const FILES_EVERY_MS = 60_000;
 
@@ -46,12 +48,11 @@ export class Instance {
   readonly #handshakes: InstanceHandshakes;
   readonly #sessions: InstanceSessions;
   #isStopped = false;
-  /** The last of the operations on files, which run one after the other. */
-  #turn: Promise<unknown> = Promise.resolve();
+  /** Operations on files. */
+  readonly #turns = new Turns();
   #usedMs: number;
   #heardMs = -Infinity;
-  /** The last storing of its frames, which run one after the other. */
-  #shipping: Promise<unknown> = Promise.resolve();
+  readonly #shipping = new Turns();
   #savedMs = -Infinity;
   #filesCheckedMs = -Infinity;
   #isChanged = false;
@@ -153,20 +154,23 @@ export class Instance {
     return this.record.journalBytes > 0;
   }
 
-  /** Time since the boat's last message, milliseconds; Infinity: none since the start. */
+  /** Time since the boat's last message or handshake, milliseconds; Infinity: none since the start. */
   get silentMs(): number {
     return this.#options.clock.monoMs() - this.#heardMs;
   }
 
+  /** True while the boat streams live frames, and shortly after a handshake, which comes before. */
+  get isPresent(): boolean {
+    return this.connected || this.silentMs < PRESENT_MS;
+  }
+
   /** Stores the frames of its files. @throws {StoreError} try again later */
   ship(signal?: AbortSignal): Promise<void> {
-    const shipped = this.#shipping.then(() => this.#ship(signal));
-    this.#shipping = shipped.catch(() => {});
-    return shipped;
+    return this.#shipping.run(() => this.#ship(signal));
   }
 
   async #ship(signal?: AbortSignal): Promise<void> {
-    await this.#inTurn(async () => {
+    await this.#turns.run(async () => {
       await this.#open();
       if (await this.#stores.beginShipping(signal)) this.#sessions.endAll(unavailable("the store answers again"));
     });
@@ -176,7 +180,7 @@ export class Instance {
   /** Ends the boat's streams with `error`, and those of its readers as when the server stops. */
   async disconnect(error: RpcError): Promise<void> {
     this.#sessions.endAll(error);
-    await this.#inTurn(() => this.#stores.stopReplica());
+    await this.#turns.run(() => this.#stores.stopReplica());
   }
 
   /**
@@ -186,8 +190,8 @@ export class Instance {
   async release(): Promise<boolean> {
     await this.disconnect(unavailable("the boat is live at another node"));
     if (!this.#stores.isDispensable) await this.ship();
-    return await this.#inTurn(async () => {
-      if (this.connected || this.#isStopped) return false;
+    return await this.#turns.run(async () => {
+      if (this.isPresent || this.#isStopped) return false;
       await this.#close();
       return this.#isStopped = this.#stores.isDispensable;
     });
@@ -199,17 +203,17 @@ export class Instance {
   /** Resolves when its record is complete: after a crash its files are read first. */
   async recovered(): Promise<void> {
     // The log has the error; then the saved record is the best there is.
-    if (this.#mayHaveMore && !this.#isStopped) await this.#inTurn(() => this.#open()).catch(() => {});
+    if (this.#mayHaveMore && !this.#isStopped) await this.#turns.run(() => this.#open()).catch(() => {});
   }
 
   /** Opens its files and runs `work` on them. @throws {RpcError} `UNAVAILABLE`: they cannot be used */
   withFiles<T>(work: (files: StoredFiles) => T | Promise<T>): Promise<T> {
-    return this.#inTurn(() => this.#open().then(() => work(this.#stores.files)));
+    return this.#turns.run(() => this.#open().then(() => work(this.#stores.files)));
   }
 
   /** Marks the frames of a file as deleted intentionally: the boat is not asked for them again. */
   prune(name: string): Promise<void> {
-    return this.#inTurn(() => this.#stores.prune(name));
+    return this.#turns.run(() => this.#stores.prune(name));
   }
 
   /**
@@ -218,7 +222,7 @@ export class Instance {
    * @throws {RpcError} `UNAVAILABLE`: the boat's files cannot be used; `FAILED_PRECONDITION`: the boat was never connected
    */
   replica(): Promise<Replica> {
-    return this.#inTurn(() => this.#open().then(() => this.#stores.startReplica()));
+    return this.#turns.run(() => this.#open().then(() => this.#stores.startReplica()));
   }
 
   /**
@@ -228,13 +232,14 @@ export class Instance {
    * @throws {RpcError} `FAILED_PRECONDITION`: two machines may be this boat; `UNAVAILABLE`: nothing can be recorded
    */
   handshake(request: HandshakeRequest, connection = ""): Promise<HandshakeResponse> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       const wasOpen = this.isOpen;
       const journal = await this.#open();
       if (wasOpen) await this.#stores.files.findMissing();
       const { failure } = this.#stores;
       if (failure !== undefined) throw unavailable(`nothing can be recorded: ${failure}`);
       const response = await this.#handshakes.answer(request, { connection, journal });
+      this.#heardMs = this.#options.clock.monoMs();
       // After a crash the files may have more frames than the saved state: it must say so first.
       if (!wasOpen) {
         this.#save();
@@ -250,7 +255,7 @@ export class Instance {
    * @throws {RpcError} `FAILED_PRECONDITION`: its connection has made no handshake in the current epoch
    */
   enterLive(session: InstanceSession): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       await this.#enter("live", session);
       this.live.rate.reconnected(this.#options.clock.monoMs());
       this.record.counters.liveStreams++;
@@ -264,7 +269,7 @@ export class Instance {
 
   /** Begins a backfill, and ends the open one. Returns the files for its blocks. @throws as {@linkcode enterLive} */
   enterBackfill(session: InstanceSession): Promise<BackfillFiles> {
-    return this.#inTurn(async () => (await this.#enter("backfill", session)).beginBackfill());
+    return this.#turns.run(async () => (await this.#enter("backfill", session)).beginBackfill());
   }
 
   /** Removes a stream that has ended. */
@@ -312,10 +317,10 @@ export class Instance {
     if (this.#isChanged && nowMs - this.#savedMs >= STATE_EVERY_MS) this.#save();
     if (nowMs - this.#filesCheckedMs >= FILES_EVERY_MS) {
       this.#filesCheckedMs = nowMs;
-      void this.#inTurn(async () => this.isOpen && await this.#stores.files.findMissing());
+      void this.#turns.run(async () => this.isOpen && await this.#stores.files.findMissing());
     }
     if (this.idleMs(nowMs) < timeoutMs) return;
-    void this.#inTurn(async () => this.idleMs(clock.monoMs()) >= timeoutMs && await this.#close());
+    void this.#turns.run(async () => this.idleMs(clock.monoMs()) >= timeoutMs && await this.#close());
   }
 
   /** True while a file, given by its name, is being written, and before it exists. */
@@ -337,15 +342,9 @@ export class Instance {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#sessions.end(unavailable("the server is stopping"));
-    await this.#inTurn(() => this.#close());
+    await this.#turns.run(() => this.#close());
     await this.#stateFile.close();
     await this.events.close();
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#turn.then(work);
-    this.#turn = done.catch(() => {});
-    return done;
   }
 
   #save(): void {

@@ -208,7 +208,7 @@ export class Instances implements Iterable<Instance> {
       if (this.#releasing.size >= RELEASED_AT_ONCE) break;
       const { id } = instance;
       const isDue = nowMs >= (this.#releaseAgainMs.get(instance) ?? 0) && !this.#releasing.has(id);
-      const isOutdated = nodes.arrivals > (this.#loadedAt.get(instance) ?? 0) && !instance.connected;
+      const isOutdated = nodes.arrivals > (this.#loadedAt.get(instance) ?? 0) && !instance.isPresent;
       if (!isDue || !isOutdated && !nodes.isLiveElsewhere(id)) continue;
       if (isOutdated) this.#restoredMs = -Infinity;
       this.#releaseAgainMs.set(instance, nowMs + RELEASE_AGAIN_MS);
