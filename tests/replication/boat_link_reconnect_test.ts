@@ -195,6 +195,7 @@ Deno.test(
       await using boat = await fixture.boat({ clock });
       boat.link.start();
       await connected(boat);
+      await eventually("the live stream", () => [...cloud.streams].length > 0);
       cloud.refuse = draining;
       for (const stream of cloud.streams) stream.fail(draining());
       await eventually("ten tries", () => {
