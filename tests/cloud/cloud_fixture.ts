@@ -12,7 +12,7 @@ import {
 } from "../../src/cloud/mod.ts";
 import { BoatObjects } from "../../src/cloud/store/boat_objects.ts";
 import type { ObjectStore } from "../../src/object_store/mod.ts";
-import { JournalIndex } from "../../src/journal/mod.ts";
+import { FrameSum, JournalIndex, type WindowDigest } from "../../src/journal/mod.ts";
 import type {
   HandshakeRequest,
   HandshakeResponse,
@@ -63,6 +63,17 @@ export function liveFrame(seq: number): LiveFrame {
 /** Frames from one number to another, both included, in one message. */
 export function batch(from: number, to: number): LiveUpstream {
   return { kind: "batch", frames: Array.from({ length: to - from + 1 }, (_, i) => liveFrame(from + i)) };
+}
+
+/** The digest of the frames that {@linkcode liveFrame} gives; of a copy from `fork` on others. */
+export function digest(firstSeq: number, lastSeq: number, { fork = Infinity } = {}): WindowDigest {
+  const sum = new FrameSum();
+  for (let seq = firstSeq; seq <= lastSeq; seq++) {
+    const { timestampUs, canId: id, data } = liveFrame(seq);
+    const timeUs = seq >= fork ? timestampUs + 1 : timestampUs;
+    sum.add(seq, { ...message(), id, bus: 0, timeUs, data, offset: 0, length: data.length });
+  }
+  return { firstSeq, lastSeq, hash: sum.hash };
 }
 
 /** What a reader has to find of a number. */

@@ -1,15 +1,14 @@
 // A copy of a boat at the cloud's door: what it shows of itself, and what is taken of it.
 import assert from "node:assert/strict";
-import { DIGEST_WINDOW, FrameSum, type WindowDigest } from "../../src/journal/mod.ts";
+import { DIGEST_WINDOW, type WindowDigest } from "../../src/journal/mod.ts";
 import type { BackfillStatus, BackfillUpstream, HandshakeRequest, MessageStream } from "../../src/replication/mod.ts";
 import { code, TIMEOUT } from "../replication/fixture.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { inFolder } from "../support/folder.ts";
-import { message } from "../support/messages.ts";
 import { needs } from "../support/needs.ts";
 import { EPOCH, wireBlock } from "./block_check_fixture.ts";
-import { batch, CloudFixture, type CloudInit, liveFrame, request, statusWith } from "./cloud_fixture.ts";
+import { batch, CloudFixture, type CloudInit, digest, liveFrame, request, statusWith } from "./cloud_fixture.ts";
 
 const CLOUD = needs({ permissions: ["net", "read", "write", "env", "sys"] });
 const FEATURES = ["batch", "void", "bus", "quiet-status", "digest", "former"];
@@ -27,17 +26,6 @@ function test(name: string, run: (cloud: CloudFixture, clock: FakeClock) => Prom
         await run(cloud, clock);
       }),
   });
-}
-
-/** The digest of the frames that {@linkcode liveFrame} gives; of a copy from `fork` on others. */
-function digest(firstSeq: number, lastSeq: number, { fork = Infinity } = {}): WindowDigest {
-  const sum = new FrameSum();
-  for (let seq = firstSeq; seq <= lastSeq; seq++) {
-    const { timestampUs, canId: id, data } = liveFrame(seq);
-    const timeUs = seq >= fork ? timestampUs + 1 : timestampUs;
-    sum.add(seq, { ...message(), id, bus: 0, timeUs, data, offset: 0, length: data.length });
-  }
-  return { firstSeq, lastSeq, hash: sum.hash };
 }
 
 /** The original, with frames from 1 through `head` on the cloud's disk. */
