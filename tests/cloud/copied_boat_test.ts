@@ -8,7 +8,7 @@ import { FakeClock } from "../support/fake_clock.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 import { EPOCH, wireBlock } from "./block_check_fixture.ts";
-import { batch, CloudFixture, type CloudInit, digest, liveFrame, request, statusWith } from "./cloud_fixture.ts";
+import { batch, CloudFixture, type CloudInit, digest, request, statusWith } from "./cloud_fixture.ts";
 
 const CLOUD = needs({ permissions: ["net", "read", "write", "env", "sys"] });
 const FEATURES = ["batch", "void", "bus", "quiet-status", "digest", "former"];

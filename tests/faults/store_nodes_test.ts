@@ -1,7 +1,7 @@
 // Several nodes with one store behind a balancer, to any of which boats and readers connect, while nodes and parts of the
 // store are killed, frozen and cut off.
 //
-// In full size (50 boats with 200 frames/s for 20 minutes, Ceph with 3 OSDs, two real boats that are killed):
+// In full size (50 boats with 200 frames/s for 20 minutes, Ceph with 3 OSDs, a real boat that is killed):
 // `VBG_TEST_FULL=1 deno test -A tests/faults/store_nodes_test.ts`; VBG_TEST_MINUTES changes the time. It prints one line of
 // JSON for each fault, and one for the end.
 import assert from "node:assert/strict";
@@ -9,6 +9,7 @@ import { openStore } from "../../src/object_store/mod.ts";
 import type { Fleet } from "../../src/simulation/fleet/mod.ts";
 import { Ceph, CEPH_PROGRAMS, CEPH_WRITER } from "../support/ceph.ts";
 import { eventually, pause } from "../support/eventually.ts";
+import { JournalBoat } from "../support/journal_boat.ts";
 import { MemoryS3 } from "../support/memory_s3.ts";
 import { environment, IS_FULL, needs, SLOW } from "../support/needs.ts";
 import { NodeReader } from "../support/node_reader.ts";
@@ -27,10 +28,13 @@ const FULL = needs({
 });
 const MINUTES = Number(environment("VBG_TEST_MINUTES") ?? 20);
 const NODES = 3;
+const url = `s3://${STORE_BUCKET}/fleet`;
 /** Longest times until every boat is live again. */
 const AFTER_KILL_MS = 5000;
 const AFTER_FREEZE_MS = 25_000;
 const LOOK_MS = 100;
+/** The boat that is killed. */
+const KILLED = "killed";
 
 type Listed = { instances: { id: string; connected: boolean; last_seen: string }[] };
 
@@ -41,7 +45,9 @@ async function liveAgain(url: string, { boats, afterMs }: { boats: number; after
     const answer = await fetch(`${url}/instances`, { signal: AbortSignal.timeout(5000) }).catch(() => undefined);
     if (!answer?.ok) return void await answer?.body?.cancel();
     const { instances }: Listed = await answer.json();
-    const live = instances.filter((boat) => boat.connected && Date.parse(boat.last_seen) > afterMs);
+    const live = instances.filter(({ id, connected, last_seen }) =>
+      id !== KILLED && connected && Date.parse(last_seen) > afterMs
+    );
     return live.length === boats;
   }, { deadlineMs: START_MS });
   return Date.now() - afterMs;
@@ -58,7 +64,7 @@ async function allRead(readers: readonly NodeReader[], fleet: Fleet): Promise<vo
 
 /** Waits until everything is stored, and compares the store with what was fed. */
 async function assertAllStored(fleet: Fleet, endpoint: string): Promise<Record<string, number>> {
-  using store = await openStore({ url: `s3://${STORE_BUCKET}/fleet`, endpoint, credentials: CEPH_WRITER });
+  using store = await openStore({ url, endpoint, credentials: CEPH_WRITER });
   fleet.silence();
   const isStored = () => fleet.boats.every(({ head, objectsThrough }) => objectsThrough === head);
   await eventually("all frames to be stored", isStored, { deadlineMs: START_MS });
@@ -106,8 +112,11 @@ Deno.test(
         assert.deepEqual(await frames(), fedFrames(boat, { last: 100 }));
       }
     }
+    await using killed = await JournalBoat.start(KILLED, cluster);
     await eventually("all readers", () => readers.all.every(({ frames }) => frames > 0));
+    await killed.kill();
     await cluster.nodes[0]!.lose();
+    await killed.begin();
     await liveAgain(cluster.urlOf(1), { boats: 9, afterMs: Date.now() });
     await cluster.nodes[0]!.begin();
     await cluster.nodes[1]!.kill();
@@ -115,6 +124,8 @@ Deno.test(
     await cluster.nodes[1]!.begin();
     await liveAgain(cluster.urlOf(1), { boats: 9, afterMs: Date.now() });
     await allRead(readers.all, fleet);
+    using store = await openStore({ url, endpoint: s3.endpoint, credentials: CEPH_WRITER });
+    assert.equal((await killed.missingIn(store)).missing, 0);
     await assertAllStored(fleet, s3.endpoint);
     await assertReported(readers.all, fleet);
   },
@@ -178,6 +189,7 @@ Deno.test(
     fleet.begin();
     await eventually("the first frames", () => fleet.boats.every(({ head }) => head >= 100));
     await using readers = disposeAll(readersOf(cluster, fleet));
+    await using killed = await JournalBoat.start(KILLED, cluster);
     // A boat that was connected for 30 s tries again at once.
     await pause(HEALTHY_MS);
     const slowest: Record<string, number> = {};
@@ -191,7 +203,9 @@ Deno.test(
       if (isStoreHarmed) await ceph.signal(part, signal);
       const afterMs = Date.now();
       const repair = await harm(cluster, { at, name });
+      await killed.kill();
       const liveMs = await liveAgain(cluster.urlOf((at + 1) % NODES), { boats, afterMs });
+      await killed.begin();
       // deno-lint-ignore no-console -- the figures of a run by hand
       console.log(JSON.stringify({ round, name, node: at + 1, ...isStoreHarmed && { part, signal }, liveMs }));
       slowest[name] = Math.max(slowest[name] ?? 0, liveMs);
@@ -202,12 +216,15 @@ Deno.test(
       if (liveMs > limitMs) late.push(`${name} of round ${round}: ${liveMs} ms`);
     }
     await allRead(readers.all, fleet);
+    using store = await openStore({ url, endpoint, credentials: CEPH_WRITER });
+    const real = await killed.missingIn(store);
     const found = await assertAllStored(fleet, endpoint);
     const seen = readers.all.map(({ name, frames, repeated, reported, unreported, connections }) => {
       return { name, frames, repeated, reported, unreported, connections };
     });
     // deno-lint-ignore no-console -- the figures of a run by hand
-    console.log(JSON.stringify({ ...found, slowest }), seen);
+    console.log(JSON.stringify({ ...found, slowest, real }), seen);
+    assert.equal(real.missing, 0, "frames of the boat that was killed");
     await assertReported(readers.all, fleet);
     assert.deepEqual(late, []);
   },
