@@ -1,3 +1,5 @@
+import { NODE_EXPIRES_MS } from "../src/cloud/nodes/node_list.ts";
+import { NODE_AWAY_MS } from "../src/cloud/nodes/nodes.ts";
 import { COMPACTED_AT_ONCE, COMPACTION_INTERVAL_MS, DAY_SPREAD_MS } from "../src/cloud/store/compaction/compactor.ts";
 import { GRACE_MS } from "../src/cloud/store/compaction/compact_boat.ts";
 import { SETTLE_MS } from "../src/cloud/store/compaction/plan.ts";
@@ -82,5 +84,15 @@ export const STORE: readonly FixedLimit[] = [
     what: "Time in which the store answers a boat or a client that waits",
     limit: ms(READ_TIMEOUT_MS),
     beyond: "Requests get 503; boats are served without comparing their frames.",
+  },
+  {
+    what: "Time without an answer after which another node with the same store is away",
+    limit: ms(NODE_AWAY_MS),
+    beyond: "Streams that pass it end, and other nodes answer for its boats.",
+  },
+  {
+    what: "Time after which a node that has not renewed its entry in the store is forgotten",
+    limit: ms(NODE_EXPIRES_MS),
+    beyond: "The others do not ask it any more; it is found again when it comes back.",
   },
 ];

@@ -188,10 +188,11 @@ export class Instance {
    * true if nothing is left that only this node has: the instance is stopped then. @throws {StoreError} try again later
    */
   async release(): Promise<boolean> {
+    const beganMs = this.#options.clock.monoMs();
     await this.disconnect(unavailable("the boat is live at another node"));
     if (!this.#stores.isDispensable) await this.ship();
     return await this.#turns.run(async () => {
-      if (this.isPresent || this.#isStopped) return false;
+      if (this.connected || this.#heardMs > beganMs || this.#isStopped) return false;
       await this.#close();
       return this.#isStopped = this.#stores.isDispensable;
     });

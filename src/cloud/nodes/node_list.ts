@@ -3,7 +3,7 @@ import { isStoreError, type ObjectStore } from "../../object_store/mod.ts";
 import { nodeKey, NODES_PREFIX } from "../store/object_names.ts";
 
 /** A node that has not renewed its entry for this time is left out, milliseconds by the store's clock. */
-export const NODE_EXPIRES_MS = 180_000;
+export const NODE_EXPIRES_MS = 300_000;
 /** A node's entry is longer than any URL, or it is none. */
 const MAX_ENTRY_BYTES = 2048;
 

@@ -31,8 +31,11 @@ export const NODE_BOATS_PATH = "/node/boats";
 const ASK_TIMEOUT_MS = 2000;
 /** A node without an answer for this time is away. */
 export const NODE_AWAY_MS = 3500;
-/** Interval of renewing the entry of this node in the store, and of listing the others. */
-const LIST_EVERY_MS = 10_000;
+/**
+ * Interval of renewing the entry of this node in the store, and of listing the others. A new node asks all that it finds, which
+ * know it then.
+ */
+const LIST_EVERY_MS = 60_000;
 /** A boat that two nodes call live is at the one with newer messages, if they differ by this time, milliseconds. */
 const NEWER_BY_MS = 2000;
 

@@ -25,13 +25,14 @@ class Cluster {
   constructor(store: WrappedStore) {
     const { clock, boats, silent } = this;
     store.nowMs = () => clock.wallUs() / 1000;
-    const ask = (url: string) => {
+    const ask = (url: string, from: string) => {
       if (silent.has(url)) return Promise.reject(new Error("no answer"));
+      this.nodes?.[URLS.indexOf(url)]?.met(from);
       return Promise.resolve(boatsText(boats.get(url) ?? []));
     };
     this.nodes = URLS.map((url) => {
       const boat = (id: string) => boats.get(url)?.find((each) => each.id === id);
-      return new Nodes({ url, store, boat, ask, clock, log: silentLogger });
+      return new Nodes({ url, store, boat, ask: (other) => ask(other, url), clock, log: silentLogger });
     });
   }
 
