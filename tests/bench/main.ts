@@ -1,5 +1,5 @@
-// deno task bench [core|decode|where|changes|dump|verify|journal|history|series|month|streams|signalk|outputs|send|gateway|replicas|replication|outage|soak|store|store-read|nodes|page|page-heap] [--quick]:
-// one JSON line a figure. `month` (of series) takes a quarter of an hour and some GB of disk, `soak` takes ten minutes, `outage` some and root, `store` eight and Ceph, `store-read` and `nodes` some and Ceph, `page` six and a browser, `page-heap` half an
+// deno task bench [core|decode|where|changes|dump|verify|journal|history|series|month|streams|signalk|outputs|send|gateway|replicas|replication|outage|soak|store|store-read|nodes|nodes-fleet|page|page-heap] [--quick]:
+// one JSON line a figure. `month` (of series) takes a quarter of an hour and some GB of disk, `soak` takes ten minutes, `outage` some and root, `store` eight and Ceph, `store-read`, `nodes` and `nodes-fleet` some and Ceph, `page` six and a browser, `page-heap` half an
 // hour and a browser: they run only when named. `--quick` makes `send` shorter.
 import { changesBench } from "./changes_bench.ts";
 import { coreBench } from "./core_bench.ts";
@@ -8,7 +8,7 @@ import { dumpBench } from "./dump_bench.ts";
 import { gatewayBench } from "./gateway_bench.ts";
 import { historyBench } from "./history_bench.ts";
 import { journalBench } from "./journal_bench.ts";
-import { nodesBench } from "./nodes_bench.ts";
+import { nodesBench, nodesFleetBench } from "./nodes_bench.ts";
 import { pageBench, pageHeapBench } from "./page_bench.ts";
 import { replicasBench } from "./replicas_bench.ts";
 import { outageBench, replicationBench } from "./replication_bench.ts";
@@ -38,7 +38,7 @@ const usual = [
   "replicas",
   "replication",
 ];
-const parts = [...usual, "month", "outage", "soak", "store", "store-read", "nodes", "page", "page-heap"];
+const parts = [...usual, "month", "outage", "soak", "store", "store-read", "nodes", "nodes-fleet", "page", "page-heap"];
 const QUICK = "--quick";
 const quick = Deno.args.includes(QUICK);
 const named = Deno.args.filter((part) => part !== QUICK);
@@ -69,6 +69,7 @@ if (wanted.includes("soak")) await soakBench();
 if (wanted.includes("store")) await storeBench();
 if (wanted.includes("store-read")) await storeReadBench();
 if (wanted.includes("nodes")) await nodesBench();
+if (wanted.includes("nodes-fleet")) await nodesFleetBench({ boats: 1000 });
 if (wanted.includes("page")) await pageBench();
 if (wanted.includes("page-heap")) await pageHeapBench({ minutes: 30 });
 Deno.exit(0);

@@ -79,3 +79,23 @@ export async function nodesBench(): Promise<void> {
     fleet.silence();
   }
 }
+
+/** As many boats as this machine holds beside two nodes and Ceph. */
+export async function nodesFleetBench({ boats }: { boats: number }): Promise<void> {
+  await using ceph = await Ceph.start({ osds: 3 });
+  await ceph.createBucket(STORE_BUCKET);
+  await using cluster = await StoreCluster.start({ nodes: 2, endpoint: ceph.endpoint, intervalS: 30 });
+  await using fleet = await startFleet(cluster, { boats, rate: RATE, collectMs: 200 });
+  fleet.begin();
+  await sleep(SETTLE_MS);
+  const before = fleet.sample();
+  let receivedWaitMs = 0;
+  const cpu = await cpuOf(cluster, () => receivedWaitMs = Math.max(receivedWaitMs, fleet.sample().receivedWaitMs));
+  const { made, reconnects, lost } = fleet.sample();
+  const what = `${boats} boats with ${RATE} frames/s in 5 messages/s, 2 nodes`;
+  report({ name: `${what}: frames`, value: (made - before.made) / (MEASURE_MS / 1000), unit: "1/s" });
+  report({ name: `${what}: CPU of a boat`, value: cpu / boats, unit: "% of a core" });
+  report({ name: `${what}: longest wait for received`, value: receivedWaitMs / 1000, unit: "s", bar: "<= 6" });
+  report({ name: `${what}: reconnects while measuring`, value: reconnects - before.reconnects, unit: "" });
+  report({ name: `${what}: frames lost`, value: lost, unit: "", bar: "<= 0" });
+}

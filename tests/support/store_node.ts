@@ -150,7 +150,12 @@ export class StoreNode implements AsyncDisposable {
 /** Connects boats to a node; each deletes its frames as soon as it is told that they are stored. */
 export async function startFleet(
   node: Pick<StoreNode, "target" | "authority">,
-  { boats, rate, maxReconnectMs }: { boats: number; rate: number; maxReconnectMs?: number },
+  { boats, rate, collectMs = 20, maxReconnectMs }: {
+    boats: number;
+    rate: number;
+    collectMs?: number;
+    maxReconnectMs?: number;
+  },
 ): Promise<Fleet> {
   const fleet = await Fleet.start({
     target: node.target,
@@ -158,7 +163,7 @@ export async function startFleet(
     trust: { kind: "authority", directory: node.authority },
     seed: FLEET_SEED,
     rate,
-    collectMs: 20,
+    collectMs,
     isForgetting: true,
     ...(maxReconnectMs !== undefined && { maxReconnectMs }),
     clock: systemClock,
