@@ -151,9 +151,10 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     clearInterval(housekeeping);
     service.stop();
     await scrub.stop();
+    await sharing?.leave();
     await storing?.stop();
-    await sharing?.stop();
     await instances.stop();
+    await sharing?.stop();
     await readers.stop();
     await fleetRetention?.stop();
     storing?.[Symbol.dispose]();

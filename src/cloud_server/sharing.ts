@@ -1,6 +1,6 @@
 import { text } from "node:stream/consumers";
 import type { IncomingMessage } from "node:http";
-import type { Clock, ListenAddress, Logger, StallDetector } from "../base/mod.ts";
+import { ALL_ADDRESSES, type Clock, type ListenAddress, type Logger, type StallDetector } from "../base/mod.ts";
 import {
   type BoatAtNode,
   boatsText,
@@ -94,11 +94,10 @@ export class Sharing {
     const { nodes, requests } = this.#parts;
     const { log } = this.#options;
     const find = async (id: string) => await this.#instances?.find(id);
-    const handler = forwardRequests(
+    return forwardRequests(
       (request, from) => local(request, from ?? NOWHERE),
       { nodes, instances: { find }, open: requests.open.bind(requests), log },
     );
-    return handler;
   }
 
   /**
@@ -112,7 +111,7 @@ export class Sharing {
   ): Promise<void> {
     const { authorities, revoked, tls } = this.#parts;
     const { listen, url, clock, log } = this.#options;
-    const address = listen ?? { hostname: "0.0.0.0", port: Number(new URL(url).port || 443) };
+    const address = listen ?? { hostname: ALL_ADDRESSES, port: Number(new URL(url).port || 443) };
     const handler: Handler = async (request, from) => {
       const { pathname, searchParams } = new URL(request.url);
       if (pathname !== NODE_BOATS_PATH) return await local(request, from);
@@ -134,10 +133,14 @@ export class Sharing {
     return { status: "degraded", message: `${away} of ${away + others.length} other nodes do not answer` };
   }
 
+  /** Removes this node from the store; it still answers others that know it. Never rejects. */
+  async leave(): Promise<void> {
+    await this.nodes.stop();
+  }
+
   /** Other nodes are not answered any more. */
   async stop(): Promise<void> {
-    const { authorities, revoked, tls, requests, nodes } = this.#parts;
-    await nodes.stop();
+    const { authorities, revoked, tls, requests } = this.#parts;
     await this.#listener?.stop();
     requests.stop();
     tls.stop();
