@@ -49,6 +49,24 @@ Deno.test("boats without certificates are taken from this machine alone, at a po
   assert.match(read("-insecure", "-listen", "127.0.0.1:1").errors.join(), /one port for all/);
 });
 
+Deno.test("a node says what it lacks to share a store with others", () => {
+  const url = "https://10.0.0.1:9444";
+  const boats = ["-tls-cert", "c", "-tls-key", "k", "-tls-client-ca", "ca"];
+  const errorsOf = (...args: string[]) => read(...args).errors.join("\n");
+  assert.match(errorsOf(...boats, "-node-url", url), /^Cannot be one of several nodes without -store/m);
+  assert.match(
+    errorsOf(...boats, "-node-url", url),
+    /^Cannot use -node-url without -node-cert and -node-key: `vbg-cloud/m,
+  );
+  assert.match(errorsOf(...boats, "-node-cert", "c", "-node-key", "k"), /without -node-url/);
+  assert.match(errorsOf("-insecure", "-node-url", url), /^Cannot use -node-url with -insecure/m);
+  for (
+    const wrong of ["10.0.0.1:9444", "http://10.0.0.1:9444", "https://10.0.0.1:9444/path", "https://me@10.0.0.1:9444"]
+  ) {
+    assert.match(errorsOf("-node-url", wrong), /^Cannot read the URL ".*" of a node: expected https:\/\/HOST:PORT/m);
+  }
+});
+
 Deno.test("one port and two are not mixed", () => {
   for (const one of [["-listen", ":443"], ["-acme-domain", "cloud.example.com"]]) {
     for (const two of [["-grpc-listen", ":1"], ["-http-listen", ":2"]]) {
