@@ -138,9 +138,11 @@ export class SessionReader {
 
   /** Compares the cursor on the server with the delivered frames. */
   async *#compare({ seq, cursor, epoch }: Pick<SessionInfo, "seq" | "cursor" | "epoch">): Events {
-    const isOther = this.#epoch !== undefined && epoch !== undefined && epoch !== this.#epoch;
+    const areKnown = this.#epoch !== undefined && epoch !== undefined;
+    // Within an epoch the server may know fewer frames for a while: another node of a cloud.
+    const isOther = areKnown ? epoch !== this.#epoch : seq < this.#delivered;
     this.#epoch = epoch;
-    if (isOther || seq < this.#delivered) yield* this.#startEpoch();
+    if (isOther) yield* this.#startEpoch();
     const isResumed = this.#delivered > 0 || this.#isEpochReported;
     if (isResumed && cursor > this.#delivered + 1) {
       yield { type: "missed", fromSeq: this.#delivered + 1, toSeq: cursor - 1, why: "expired" };

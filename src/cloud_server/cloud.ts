@@ -151,8 +151,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
     clearInterval(housekeeping);
     service.stop();
     await scrub.stop();
-    await sharing?.leave();
-    await storing?.stop();
+    await Promise.all([sharing?.leave(), storing?.stop()]);
     await instances.stop();
     await sharing?.stop();
     await readers.stop();

@@ -11,7 +11,7 @@ import {
   Nodes,
 } from "../cloud/mod.ts";
 import type { ComponentHealth } from "../http/mod.ts";
-import { forwardRequests } from "../http/cloud/mod.ts";
+import { forwardRequests, loadingBoats } from "../http/cloud/mod.ts";
 import { type Connections, type Handler, type Listener, listenNodes, NodeRequests, TlsFiles } from "../listen/mod.ts";
 import type { ObjectStore } from "../object_store/mod.ts";
 import { ClientAuthorities, RevocationFile } from "../pki/mod.ts";
@@ -112,9 +112,11 @@ export class Sharing {
     const { authorities, revoked, tls } = this.#parts;
     const { listen, url, clock, log } = this.#options;
     const address = listen ?? { hostname: ALL_ADDRESSES, port: Number(new URL(url).port || 443) };
+    const find = async (id: string) => await this.#instances?.find(id);
+    const answer = loadingBoats((request, from) => local(request, from ?? NOWHERE), { instances: { find }, log });
     const handler: Handler = async (request, from) => {
       const { pathname, searchParams } = new URL(request.url);
-      if (pathname !== NODE_BOATS_PATH) return await local(request, from);
+      if (pathname !== NODE_BOATS_PATH) return await answer(request, from);
       this.nodes.met(searchParams.get("from") ?? "");
       return new Response(boatsText(this.#boats()), { headers: { "Content-Type": "application/json" } });
     };

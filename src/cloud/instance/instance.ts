@@ -25,6 +25,8 @@ import type { StoredFiles } from "../files/stored_files.ts";
 
 /** While a boat sends messages, its state is saved at this interval. */
 const STATE_EVERY_MS = 5000;
+/** Longest time for storing what another node needs, milliseconds; the rest is stored later. */
+const RELEASE_MS = 5000;
 /** A boat that has made a handshake opens its streams within this time. */
 const PRESENT_MS = 5000;
 /** Open files are checked for existence at this interval. */
@@ -51,7 +53,8 @@ export class Instance {
   /** Operations on files. */
   readonly #turns = new Turns();
   #usedMs: number;
-  #heardMs = -Infinity;
+  #receivedMs = -Infinity;
+  #isOutdated = false;
   readonly #shipping = new Turns();
   #savedMs = -Infinity;
   #filesCheckedMs = -Infinity;
@@ -156,10 +159,10 @@ export class Instance {
 
   /** Time since the boat's last message or handshake, milliseconds; Infinity: none since the start. */
   get silentMs(): number {
-    return this.#options.clock.monoMs() - this.#heardMs;
+    return this.#options.clock.monoMs() - this.#receivedMs;
   }
 
-  /** True while the boat streams live frames, and shortly after a handshake, which comes before. */
+  /** True while the boat streams live frames, and shortly after its handshake. */
   get isPresent(): boolean {
     return this.connected || this.silentMs < PRESENT_MS;
   }
@@ -170,6 +173,7 @@ export class Instance {
   }
 
   async #ship(signal?: AbortSignal): Promise<void> {
+    if (this.#isStopped) return;
     await this.#turns.run(async () => {
       await this.#open();
       if (await this.#stores.beginShipping(signal)) this.#sessions.endAll(unavailable("the store answers again"));
@@ -177,25 +181,24 @@ export class Instance {
     await this.#stores.ship(signal);
   }
 
-  /** Ends the boat's streams with `error`, and those of its readers as when the server stops. */
+  /** Stores the sessions of its readers, then ends the boat's streams with `error`, and those of its readers. */
   async disconnect(error: RpcError): Promise<void> {
+    // What is not stored now is stored later: then another node may repeat frames to clients.
+    await this.#stores.putSessions(AbortSignal.timeout(RELEASE_MS)).catch(() => {});
     this.#sessions.endAll(error);
     await this.#turns.run(() => this.#stores.stopReplica());
   }
 
-  /**
-   * Ends the streams of the boat and of its readers, because the boat is live at another node, and stores the rest. Returns
-   * true if nothing is left that only this node has: the instance is stopped then. @throws {StoreError} try again later
-   */
-  async release(): Promise<boolean> {
-    const beganMs = this.#options.clock.monoMs();
+  /** Ends all streams, stores what can be stored, and closes the files, because the boat is live at another node. */
+  async release(): Promise<void> {
     await this.disconnect(unavailable("the boat is live at another node"));
-    if (!this.#stores.isDispensable) await this.ship();
-    return await this.#turns.run(async () => {
-      if (this.connected || this.#heardMs > beganMs || this.#isStopped) return false;
-      await this.#close();
-      return this.#isStopped = this.#stores.isDispensable;
-    });
+    if (this.hasUnstored) await this.ship(AbortSignal.timeout(RELEASE_MS)).catch(() => {});
+    await this.#turns.run(async () => this.isPresent || await this.#close());
+  }
+
+  /** Other nodes may have stored more of the boat: its files are opened again at the next use. */
+  outdate(): void {
+    this.#isOutdated = true;
   }
 
   readonly saveTimes = (signal: AbortSignal): Promise<void> => this.#stores.saveTimes(signal);
@@ -217,11 +220,7 @@ export class Instance {
     return this.#turns.run(() => this.#stores.prune(name));
   }
 
-  /**
-   * Returns the replica, and starts it if necessary.
-   *
-   * @throws {RpcError} `UNAVAILABLE`: the boat's files cannot be used; `FAILED_PRECONDITION`: the boat was never connected
-   */
+  /** Returns the replica, started if necessary. @throws {RpcError} `UNAVAILABLE`; `FAILED_PRECONDITION`: never connected */
   replica(): Promise<Replica> {
     return this.#turns.run(() => this.#open().then(() => this.#stores.startReplica()));
   }
@@ -240,7 +239,7 @@ export class Instance {
       const { failure } = this.#stores;
       if (failure !== undefined) throw unavailable(`nothing can be recorded: ${failure}`);
       const response = await this.#handshakes.answer(request, { connection, journal });
-      this.#heardMs = this.#options.clock.monoMs();
+      this.#receivedMs = this.#options.clock.monoMs();
       // After a crash the files may have more frames than the saved state: it must say so first.
       if (!wasOpen) {
         this.#save();
@@ -290,7 +289,7 @@ export class Instance {
   noteActivity(): void {
     this.#isChanged = true;
     this.record.lastSeenMs = Math.floor(this.#options.clock.wallUs() / 1000);
-    this.#heardMs = this.#usedMs = this.#options.clock.monoMs();
+    this.#receivedMs = this.#usedMs = this.#options.clock.monoMs();
     this.live.rate.advance(this.#usedMs);
   }
 
@@ -376,6 +375,9 @@ export class Instance {
   async #open(): Promise<InstanceJournal> {
     if (this.#isStopped) throw unavailable("the server is stopping");
     this.#usedMs = this.#options.clock.monoMs();
+    const isRenewed = this.#isOutdated && !this.isPresent;
+    if (isRenewed) await this.#close();
+    this.#isOutdated &&= !isRenewed;
     const journal = await this.#stores.open();
     this.#mayHaveMore = false;
     return journal;

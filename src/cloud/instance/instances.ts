@@ -11,7 +11,6 @@ import { isInstanceId } from "../../pki/mod.ts";
 import { isStoreError, StoreError } from "../../object_store/mod.ts";
 import { RpcError } from "../../replication/mod.ts";
 import { Instance } from "./instance.ts";
-import { EVENTS_FILE } from "../state/diagnostic_events.ts";
 import type { Nodes } from "../nodes/nodes.ts";
 import type { InstanceSettings } from "./settings.ts";
 import type { OpenReplica } from "../replica/replica.ts";
@@ -40,10 +39,8 @@ export interface InstancesOptions {
 const READ_AT_ONCE = 32;
 /** Boats whose files are read concurrently after a crash. */
 const RECOVERED_AT_ONCE = 4;
-/** Boats that are let go of concurrently: each may need to store frames first. */
+/** Boats that are released concurrently: each may need to store frames first. */
 const RELEASED_AT_ONCE = 8;
-/** Time until a boat that could not be let go of is tried again. */
-const RELEASE_AGAIN_MS = 10_000;
 /** Interval of looking for boats that only the store has, if there are other nodes. */
 const RESTORE_EVERY_MS = 60_000;
 /** Minimum idle time before a surplus boat is closed: its boat may be between two calls. */
@@ -55,11 +52,9 @@ export class Instances implements Iterable<Instance> {
   readonly #lock: DirectoryLock;
   readonly #byId = new Map<string, Instance>();
   readonly #creating = new Map<string, Promise<Instance>>();
-  /** Boats that this node lets go of; `againMs`: when it tries the next time. */
+  /** Boats that are being released. */
   readonly #releasing = new Map<string, Promise<void>>();
-  readonly #releaseAgainMs = new WeakMap<Instance, number>();
-  /** {@linkcode Nodes.arrivals} when each boat was loaded. */
-  readonly #loadedAt = new WeakMap<Instance, number>();
+  #arrivals = 0;
   #restoredMs = -Infinity;
   /** Undefined after a boat was added. */
   #inOrder: readonly Instance[] | undefined;
@@ -122,7 +117,6 @@ export class Instances implements Iterable<Instance> {
    * @throws {StoreError} what the store has of the boat is unknown
    */
   async find(id: string): Promise<Instance | undefined> {
-    await this.#releasing.get(id);
     const known = this.#byId.get(id);
     return known || this.#isStopped || !this.#options.nodes?.hasSeen(id) ? known : await this.#create(id);
   }
@@ -139,7 +133,6 @@ export class Instances implements Iterable<Instance> {
    * cannot be created
    */
   async ensure(id: string): Promise<Instance> {
-    await this.#releasing.get(id);
     const known = this.#byId.get(id);
     if (known) return known;
     if (!isInstanceId(id)) throw new RpcError("INVALID_ARGUMENT", `"${id}" is not an instance id`);
@@ -166,7 +159,7 @@ export class Instances implements Iterable<Instance> {
     if (!frameStore) return;
     this.#restoredMs = clock.monoMs();
     const stored = [...await storedBoats(frameStore.store)];
-    const ids = stored.filter((id) => isInstanceId(id) && !nodes?.isLiveElsewhere(id) && !this.#releasing.has(id));
+    const ids = stored.filter((id) => isInstanceId(id) && !nodes?.isLiveElsewhere(id));
     const restore = async () => {
       for (let id = ids.pop(); id !== undefined; id = ids.pop()) if (!this.#byId.has(id)) await this.#create(id);
     };
@@ -200,41 +193,29 @@ export class Instances implements Iterable<Instance> {
     this.#followNodes(nowMs);
   }
 
-  /** Lets go of boats that other nodes have or may have had since, and finds those that no node has any more. */
+  /** Releases boats that are live at other nodes, and finds those that only the store has. */
   #followNodes(nowMs: number): void {
     const { nodes, log } = this.#options;
     if (!nodes || this.#isStopped) return;
+    const hasArrived = nodes.arrivals !== this.#arrivals;
+    this.#arrivals = nodes.arrivals;
     for (const instance of this.#byId.values()) {
-      if (this.#releasing.size >= RELEASED_AT_ONCE) break;
       const { id } = instance;
-      const isDue = nowMs >= (this.#releaseAgainMs.get(instance) ?? 0) && !this.#releasing.has(id);
-      const isOutdated = nodes.arrivals > (this.#loadedAt.get(instance) ?? 0) && !instance.isPresent;
-      if (!isDue || !isOutdated && !nodes.isLiveElsewhere(id)) continue;
-      if (isOutdated) this.#restoredMs = -Infinity;
-      this.#releaseAgainMs.set(instance, nowMs + RELEASE_AGAIN_MS);
-      const released = this.#release(instance).catch((error: unknown) => {
-        log.warn("boat of another node not let go of", { id, error: errorText(error) });
+      const isElsewhere = nodes.isLiveElsewhere(id);
+      if (hasArrived || isElsewhere) instance.outdate();
+      const isDue = isElsewhere && instance.isOpen && !this.#releasing.has(id) &&
+        this.#releasing.size < RELEASED_AT_ONCE;
+      if (!isDue) continue;
+      const released = instance.release().catch((error: unknown) => {
+        log.warn("boat of another node not released", { id, error: errorText(error) });
       }).finally(() => this.#releasing.delete(id));
       this.#releasing.set(id, released);
     }
-    if (nowMs - this.#restoredMs < RESTORE_EVERY_MS || this.#releasing.size > 0) return;
+    if (nowMs - this.#restoredMs < RESTORE_EVERY_MS) return;
     this.#restoredMs = nowMs;
     this.restore().catch((error: unknown) =>
       log.error("boats of the object store not listed", { error: errorText(error) })
     );
-  }
-
-  /** Removes a boat of which another node may know more, once all that this node has of it is in the store. */
-  async #release(instance: Instance): Promise<void> {
-    const { id, directory } = instance;
-    if (!await instance.release()) return;
-    this.#byId.delete(id);
-    this.#inOrder = undefined;
-    await instance.stop();
-    for await (const { name } of Deno.readDir(directory)) {
-      if (name !== EVENTS_FILE) await Deno.remove(`${directory}/${name}`, { recursive: true });
-    }
-    this.#options.log.debug("boat let go of", { id });
   }
 
   /** Ends all streams, writes everything, and unlocks the directory. */
@@ -264,9 +245,7 @@ export class Instances implements Iterable<Instance> {
 
   async #load(id: string): Promise<Instance> {
     const { dataDirectory, ...common } = this.#options;
-    const arrivals = common.nodes?.arrivals ?? 0;
     const instance = await Instance.load({ ...common, id, directory: `${dataDirectory}/${id}` });
-    this.#loadedAt.set(instance, arrivals);
     this.#byId.set(id, instance);
     this.#inOrder = undefined;
     return instance;

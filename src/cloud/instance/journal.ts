@@ -1,12 +1,15 @@
 import type { Clock, Logger } from "../../base/mod.ts";
+import type { DeviceRecord } from "../../broker/mod.ts";
 import type { Message } from "../../frame/mod.ts";
 import {
+  type BlockDevice,
   epochWordOf,
   JournalIndex,
   type JournalIndexOptions,
   type JournalState,
   JournalWriter,
   type JournalWriterOptions,
+  NO_PRODUCT,
   type OpenSource,
   parseFileName,
   recover,
@@ -277,4 +280,9 @@ function earlierOf(a: string | undefined, b: string | undefined): string | undef
 
 function timeOf(name: string | undefined): number {
   return (name === undefined ? undefined : parseFileName(name)?.timeMs) ?? -Infinity;
+}
+
+/** A device as a block records it. */
+export function blockDevice({ bus, src, name = 0n, product = NO_PRODUCT }: DeviceRecord): BlockDevice {
+  return { bus, src, name, activeFrom: 0, ...product };
 }

@@ -191,12 +191,26 @@ export class InstanceRecord {
   }
 
   /** Evaluates the epoch of a handshake. Changes nothing. */
-  evaluate({ epoch, headSeq }: HandshakeRequest): EpochVerdict {
-    return evaluateEpoch(this.#epochs, { epoch, headSeq, last: this.#received.last });
+  evaluate({ epoch, headSeq, former = [] }: HandshakeRequest): EpochVerdict {
+    const formerIds = former.map((each) => each.epoch.toHex());
+    return evaluateEpoch(this.#epochs, { epoch, headSeq, last: this.#received.last, former: formerIds });
+  }
+
+  /** Begins the epochs that other nodes have stored after the current one; their frames are not added. */
+  adoptEpochs(stored: readonly string[]): void {
+    const at = stored.indexOf(this.epoch ?? "");
+    for (const each of at < 0 ? [] : stored.slice(at + 1)) {
+      const epoch = Uint8Array.fromHex(each);
+      this.beginEpoch({ epoch, features: ["former"] }, (count) => new Uint8Array(count));
+      this.headSeq = 0;
+    }
   }
 
   /** Begins a new epoch without frames. Returns the count of frames missing from the former one. */
-  beginEpoch({ epoch, features }: HandshakeRequest, randomBytes: (count: number) => Uint8Array): number {
+  beginEpoch(
+    { epoch, features }: Pick<HandshakeRequest, "epoch" | "features">,
+    randomBytes: (count: number) => Uint8Array,
+  ): number {
     const top = Math.max(this.headSeq, this.receivedThrough);
     const missing = countNumbers(this.#received.holes(top + 1));
     if (!features.includes("former")) this.counters.leftFrames += missing;

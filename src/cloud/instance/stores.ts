@@ -1,10 +1,9 @@
 import { type Clock, errorText, type Logger } from "../../base/mod.ts";
-import type { DeviceRecord } from "../../broker/mod.ts";
 import type { Message } from "../../frame/mod.ts";
-import { type BlockDevice, epochWordOf, NO_PRODUCT, openLocal } from "../../journal/mod.ts";
+import { epochWordOf, openLocal } from "../../journal/mod.ts";
 import { Ranges, RpcError } from "../../replication/mod.ts";
 import { FileLedger } from "../files/file_ledger.ts";
-import { InstanceJournal } from "./journal.ts";
+import { blockDevice, InstanceJournal } from "./journal.ts";
 import type { InstanceRecord, InstanceSummary } from "./record.ts";
 import { addLive, unavailable } from "./sessions.ts";
 import type { InstanceSettings } from "./settings.ts";
@@ -14,6 +13,7 @@ import { withNewerFrames } from "../state/state_file_rebuild.ts";
 import { StoredFiles } from "../files/stored_files.ts";
 import type { BoatObjects, ObjectChanges } from "../store/boat_objects.ts";
 import { BoatStore } from "../store/boat_store.ts";
+import { inReadTime } from "../store/read_time.ts";
 import { StoredSessions } from "../store/stored_sessions.ts";
 import type { FrameStore } from "../store/frame_store.ts";
 
@@ -62,9 +62,7 @@ export class InstanceStores {
   readonly #sessions: StoredSessions | undefined;
   #replica: Replica | undefined;
   /** Local files have frames that may not be stored. */
-  #hasUnstored = true;
-  /** There may be local files. */
-  #hasFiles = true;
+  #hasUnstored: boolean;
   #listed: BoatObjects | undefined;
   #snapshotMs = -Infinity;
   /** When the files were last closed. */
@@ -77,6 +75,7 @@ export class InstanceStores {
     this.#record = record;
     const { frameStore } = options;
     this.#listed = options.listed;
+    this.#hasUnstored = options.listed === undefined;
     this.#sessions = frameStore && new StoredSessions({ ...options, ...frameStore });
     record.storedThrough = () => this.#storedThrough();
     record.knowsHoles = () => this.#store?.isListed ?? true;
@@ -124,10 +123,9 @@ export class InstanceStores {
     this.#isOpening = true;
     try {
       const ledger = await FileLedger.read(directory, { id, isSavedAtClose: frameStore !== undefined, log });
-      const isListed = clock.monoMs() - this.#options.listedMs < LIST_HOLDS_MS;
-      const store = frameStore && new BoatStore({ id, frameStore, log, listed: isListed ? this.#listed : undefined });
-      this.#listed = undefined;
-      if (store?.isListed === false) await store.list();
+      const listed = clock.monoMs() - this.#options.listedMs < LIST_HOLDS_MS ? this.#listed : undefined;
+      const store = frameStore && new BoatStore({ id, frameStore, log, listed });
+      if (store && !listed && await store.list() && frameStore.node !== undefined) await this.#adopt(store);
       const journal = await InstanceJournal.open({
         ...{ directory, settings, clock, log },
         openSource: store && ((path) => isFrameKey(path) ? store.objects.open(path) : openLocal(path)),
@@ -146,6 +144,7 @@ export class InstanceStores {
       journal.pause(this.#isPaused);
       if (store) await journal.index.add(store.files);
       this.#store = store;
+      this.#listed = undefined;
       await this.#reconcile({ journal, ledger });
       this.#ledger = ledger;
       return this.#journal = journal;
@@ -155,6 +154,19 @@ export class InstanceStores {
     } finally {
       this.#isOpening = false;
     }
+  }
+
+  /** Takes over what other nodes have stored: sessions, and epochs that began at them. */
+  async #adopt({ objects: { epochs } }: BoatStore): Promise<void> {
+    this.#record.adoptEpochs(epochs);
+    const { epoch } = this.#record;
+    if (epoch !== undefined) await inReadTime(async (signal) => await this.#sessions?.restore({ epoch, signal }));
+  }
+
+  /** Stores the sessions as they are now. @throws {StoreError} */
+  async putSessions(signal?: AbortSignal): Promise<void> {
+    await this.#replica?.sessions.written();
+    await this.#sessions?.put(signal);
   }
 
   /** The checker of the boat's files. @throws {RpcError} `UNAVAILABLE`: they are closed */
@@ -272,11 +284,6 @@ export class InstanceStores {
     return this.#journal !== undefined || this.#hasUnstored;
   }
 
-  /** True if the boat's directory has nothing that the store lacks. Without a store always false. */
-  get isDispensable(): boolean {
-    return !this.hasUnstored && !this.#hasFiles;
-  }
-
   /**
    * Completes the open files, so that {@linkcode InstanceStores.ship} takes their frames. Learns what the store has, if it
    * could not be listed before; then returns true: the boat has not been asked for anything.
@@ -343,14 +350,11 @@ export class InstanceStores {
     await journal?.close();
     this.account();
     this.#ledger?.endFiles(() => false);
-    if (journal && this.#ledger && this.#store) {
-      const { index } = journal;
-      this.#hasUnstored = this.#store.hasUnstored({ index, isOpen: () => false }) ||
-        (await this.#sessions?.isChanged() ?? false);
-      await this.#store.deleteShipped({ index, ledger: this.#ledger });
-      this.#hasFiles = index.files.some(({ path }) => !isFrameKey(path));
-    }
     await this.#ledger?.close();
+    if (journal && this.#store) {
+      const files = { index: journal.index, isOpen: () => false };
+      this.#hasUnstored = this.#store.hasUnstored(files) || (await this.#sessions?.isChanged() ?? false);
+    }
     this.#lastStoredThrough = this.#storedThrough() ?? 0;
     this.#ledger = undefined;
     this.#store = undefined;
@@ -389,9 +393,4 @@ export class InstanceStores {
     const { id, directory, log, onVanished } = this.#options;
     return new StoredFiles({ id, directory, log, onVanished, record: this.#record, ...parts });
   }
-}
-
-/** A device as a block records it. */
-function blockDevice({ bus, src, name = 0n, product = NO_PRODUCT }: DeviceRecord): BlockDevice {
-  return { bus, src, name, activeFrom: 0, ...product };
 }

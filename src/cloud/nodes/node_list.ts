@@ -42,6 +42,9 @@ export async function announceNode(
 }
 
 /** Removes this node's entry, because it stops. @throws {StoreError} */
-export async function removeNode(store: ObjectStore, url: string): Promise<void> {
-  await store.delete([nodeKey(nodeName(url))]);
+export async function removeNode(
+  store: ObjectStore,
+  { url, signal }: { url: string; signal: AbortSignal },
+): Promise<void> {
+  await store.delete([nodeKey(nodeName(url))], { signal });
 }

@@ -50,7 +50,7 @@ interface OtherNode {
 
 /**
  * The other nodes with the same object store, and where each boat is live. Nothing here is needed for keeping frames: it
- * decides who answers readers, and which boats a node may let go of.
+ * decides who answers readers, and which boats a node releases.
  */
 export class Nodes {
   readonly #options: NodesOptions;
@@ -118,14 +118,17 @@ export class Nodes {
    * that are not in the store, else one that all nodes choose alike.
    */
   nodeOf(id: string): string | undefined {
-    let best: { url: string; boat: BoatAtNode } | undefined;
+    const own = this.#options.boat(id);
+    let best = own && { url: this.#options.url, boat: own };
     for (const [url, node] of this.#others) {
       const boat = this.#boatAt(node, id);
-      if (boat && (!best || isBetter(boat, best.boat))) best = { url, boat };
+      if (!boat) continue;
+      const isChosen = !best || isBetter(boat, best.boat) ||
+        !boat.isLive && !best.boat.isLive && nodeName(id + url) < nodeName(id + best.url);
+      if (isChosen) best = { url, boat };
     }
-    const own = this.#options.boat(id);
-    if (best && (!own || isBetter(best.boat, own))) return best.url;
-    return own ? undefined : this.#chosen(id);
+    if (!best) return this.#chosen(id);
+    return best.url === this.#options.url ? undefined : best.url;
   }
 
   /** True if a boat streams to another node, and not to this one. */
@@ -147,7 +150,7 @@ export class Nodes {
     this.#stop.abort();
     await this.#listing;
     const { store, url } = this.#options;
-    await inReadTime(() => removeNode(store, url)).catch(() => {});
+    await inReadTime((signal) => removeNode(store, { url, signal })).catch(() => {});
   }
 
   /** One of the nodes that answer; when one comes or goes, few boats get another one. Undefined: this one. */

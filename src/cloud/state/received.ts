@@ -357,7 +357,12 @@ export function isPeerEpoch(id: string): boolean {
  */
 export function evaluateEpoch(
   { current, previous }: EpochHistory,
-  { epoch, headSeq, last }: { epoch: Uint8Array | undefined; headSeq: number; last: number },
+  { epoch, headSeq, last, former = [] }: {
+    epoch: Uint8Array | undefined;
+    headSeq: number;
+    last: number;
+    former?: readonly string[];
+  },
 ): EpochVerdict {
   if (current === undefined) return { kind: "new", reason: "the boat is here for the first time" };
   const id = epoch?.toHex();
@@ -367,7 +372,8 @@ export function evaluateEpoch(
     return { kind: "new", reason: `the boat is at ${headSeq}, and was at ${last} before` };
   }
   if (id === current) return { kind: "same" };
-  if (previous.includes(id)) {
+  // A node that was late may have stored a former epoch after the one that followed it.
+  if (previous.includes(id) && !former.includes(current)) {
     return { kind: "clone", reason: `epoch ${id} was followed by ${current}: two machines may be this boat` };
   }
   return { kind: "new", reason: `the boat counts in epoch ${id}, and in ${current} before` };
@@ -385,6 +391,6 @@ export function beginEpoch(
 ): EpochHistory {
   // No boat can come back with an epoch that the cloud has named.
   const former = current === undefined || isPeerEpoch(current) ? previous : [current, ...previous];
-  const id = epoch ?? new Uint8Array([...randomBytes(EPOCH_BYTES - PEER_MARK.length), ...PEER_MARK]);
-  return { current: id.toHex(), previous: former.slice(0, MAX_PREVIOUS_EPOCHS) };
+  const id = (epoch ?? new Uint8Array([...randomBytes(EPOCH_BYTES - PEER_MARK.length), ...PEER_MARK])).toHex();
+  return { current: id, previous: former.filter((each) => each !== id).slice(0, MAX_PREVIOUS_EPOCHS) };
 }

@@ -30,6 +30,9 @@ export interface ObjectChanges {
  */
 const MAX_UNSAVED_TIMES = 16;
 
+/** A time before this is that of a clock that was not set: 2001, microseconds since 1970. */
+const EARLIEST_US = Date.UTC(2001) * 1000;
+
 /** A boat's frames in the store. Objects are only added: what a list did not show may still be there. */
 export class BoatObjects {
   readonly #id: string;
@@ -75,7 +78,7 @@ export class BoatObjects {
     const { objects, timesRead } = await listObjects(this.#store, options);
     // After the objects: an epoch is recorded before its frames are stored, and a range before they are deleted.
     const [epochs, pruned] = await Promise.all([this.#listEpochs(signal), listPruned(this.#store, options)]);
-    this.#epochs = epochs;
+    this.#epochs = inOrderOfTime(epochs, objects);
     for (const object of objects) if (!this.#objects.has(object.key)) this.#add(object.key, object);
     for (const { epoch, first, last } of pruned) this.#noteStored({ epoch, first, last });
     this.#unsavedTimes += timesRead;
@@ -210,6 +213,27 @@ export class BoatObjects {
     stored.add(first, last + 1);
     this.#stored.set(epoch, stored);
   }
+}
+
+/**
+ * Epochs in the order in which they began: that of their keys, unless the frames of one are all older than those of one before
+ * it, because a node stored them late.
+ */
+function inOrderOfTime(epochs: readonly string[], objects: readonly ListedObject[]): string[] {
+  const spans = new Map<string, { fromUs: number; toUs: number }>();
+  for (const { epoch, time } of objects) {
+    if (!time || time.timeUs < EARLIEST_US) continue;
+    const { fromUs = Infinity, toUs = -Infinity } = spans.get(epoch) ?? {};
+    spans.set(epoch, { fromUs: Math.min(fromUs, time.timeUs), toUs: Math.max(toUs, time.timeUs) });
+  }
+  const isOlder = (one: string, other: string) =>
+    (spans.get(one)?.toUs ?? Infinity) < (spans.get(other)?.fromUs ?? -Infinity);
+  const ordered: string[] = [];
+  for (const epoch of epochs) {
+    const at = ordered.findIndex((other) => isOlder(epoch, other));
+    ordered.splice(at < 0 ? ordered.length : at, 0, epoch);
+  }
+  return ordered;
 }
 
 function outsideFile(path: string, { last: lastSeq, size, time, ...object }: KnownObject): OutsideFile {

@@ -115,7 +115,7 @@ export class BoatStore {
   async ship(spool: Spool, signal?: AbortSignal): Promise<void> {
     const { index, ledger, isOpen, epochs } = spool;
     for (const epoch of epochs()) await this.#objects.beginEpoch(epoch, signal);
-    await this.deleteShipped(spool);
+    await this.#deleteShipped(spool);
     for (const { path, epochWord } of index.files) {
       const name = basename(path);
       if (isFrameKey(path) || isOpen(name) || this.#shipped.has(name)) continue;
@@ -133,8 +133,7 @@ export class BoatStore {
     return expected === undefined || epoch === undefined || expected.subtract(this.storedOf(epoch)).count === 0;
   }
 
-  /** Deletes local files whose frames are stored. */
-  async deleteShipped({ index, ledger }: Pick<Spool, "index" | "ledger">): Promise<void> {
+  async #deleteShipped({ index, ledger }: Pick<Spool, "index" | "ledger">): Promise<void> {
     for (const { path } of index.files) {
       const name = basename(path);
       if (isFrameKey(path) || !this.#shipped.get(name)?.isWhole) continue;

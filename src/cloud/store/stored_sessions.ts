@@ -48,6 +48,12 @@ export class StoredSessions {
     this.#stored = text;
   }
 
+  /** Takes over the sessions that other nodes have stored. The boat must have no replica. @throws as {@linkcode restoreSessions} */
+  async restore({ epoch, signal }: { epoch: string; signal?: AbortSignal | undefined }): Promise<void> {
+    const [id, directory, node] = [this.#id, this.#directory, this.#node];
+    await restoreSessions(this.#store, { id, directory, node, epoch, signal });
+  }
+
   /** Undefined: there are no sessions. A client may be sent again what it has acknowledged after this. */
   async #read(): Promise<string | undefined> {
     const files: Record<string, string> = {};
@@ -64,32 +70,38 @@ export class StoredSessions {
 }
 
 /**
- * Writes the session files of a boat that nodes have stored. Does nothing if there are none.
+ * Merges the session files of a boat that nodes have stored into those of its directory. Does nothing if there are none.
  *
  * @param options.epoch the boat's current epoch
+ * @param options.node this one: the directory has what it has stored; left out: the directory has nothing
  * @throws {StoreError} the store does not answer
  * @throws {FileError} they cannot be written
  */
 export async function restoreSessions(
   store: ObjectStore,
-  { id, directory, epoch, signal }: {
+  { id, directory, epoch, node, signal }: {
     id: string;
     directory: string;
     epoch: string;
+    node?: string;
     signal?: AbortSignal | undefined;
   },
 ): Promise<void> {
   const texts: string[] = [];
   for await (const page of store.list({ prefix: sessionsPrefix(id), signal })) {
-    for (const { key } of page) texts.push(new TextDecoder().decode(await store.get(key, { signal })));
+    for (const { key } of page) {
+      if (node !== undefined && key === sessionsKey(id, node)) continue;
+      texts.push(new TextDecoder().decode(await store.get(key, { signal })));
+    }
   }
+  if (texts.length === 0) return;
   const scratch = `${directory}/${SCRATCH}`;
   try {
     const directories = texts.map((_, at) => `${scratch}/${at}`);
     for (const [at, text] of texts.entries()) await writeFiles(`${scratch}/${at}`, parse(text));
-    await mergeSessions(directories, { into: directory, epoch });
+    await mergeSessions([directory, ...directories], { into: directory, epoch });
   } finally {
-    if (texts.length > 0) await Deno.remove(scratch, { recursive: true });
+    await Deno.remove(scratch, { recursive: true });
   }
 }
 

@@ -46,29 +46,45 @@ const LIST_TIMEOUT_MS = 3000;
  * The other node checks token and origin as if the client had asked it.
  */
 export function forwardRequests(local: Handler, options: ForwardOptions): Handler {
-  const { nodes, instances, log } = options;
+  const { nodes, log } = options;
+  const answer = loadingBoats(local, options);
   return async (request, from) => {
     const { pathname } = new URL(request.url);
     if (request.method === "GET" && pathname === LIST_PATH) return await listOfAll(request, { from, local, options });
-    const id = request.method === "OPTIONS" ? undefined : boatOf(pathname);
-    if (id === undefined) return await local(request, from);
-    const url = nodes.nodeOf(id);
+    const id = request.method === "OPTIONS" ? undefined : boatOfPath(pathname);
+    const url = id === undefined ? undefined : nodes.nodeOf(id);
+    if (id === undefined || url === undefined) return await answer(request, from);
     try {
-      if (url !== undefined) return await forward(request, { url, from, options });
-      await instances.find(id);
+      return await forward(request, { url, from, options });
     } catch (error) {
       if (!request.signal.aborted) {
-        log.warn("request for a boat not answered", { id, node: url ?? "", error: errorText(error) });
+        log.warn("request for a boat not answered", { id, node: url, error: errorText(error) });
       }
-      const why = url === undefined ? "the store does not answer" : "the node that has it does not answer";
-      return finish(request, problem(overloaded(`The boat "${id}" cannot be read now: ${why}`)));
+      return unreadable(request, { id, why: "the node that has it does not answer" });
+    }
+  };
+}
+
+/** Answers with `local`. A boat that was connected to other nodes only is loaded before. */
+export function loadingBoats(local: Handler, { instances, log }: Pick<ForwardOptions, "instances" | "log">): Handler {
+  return async (request, from) => {
+    const id = request.method === "OPTIONS" ? undefined : boatOfPath(new URL(request.url).pathname);
+    try {
+      if (id !== undefined) await instances.find(id);
+    } catch (error) {
+      log.warn("boat not loaded", { id: id ?? "", error: errorText(error) });
+      return unreadable(request, { id: id ?? "", why: "the store does not answer" });
     }
     return await local(request, from);
   };
 }
 
+function unreadable(request: Request, { id, why }: { id: string; why: string }): Response {
+  return finish(request, problem(overloaded(`The boat "${id}" cannot be read now: ${why}`)));
+}
+
 /** The boat of `/instances/{id}/...`, decoded as the routes decode it. */
-function boatOf(pathname: string): string | undefined {
+function boatOfPath(pathname: string): string | undefined {
   const [, first = "", id = "", ...rest] = pathname.split("/");
   try {
     return rest.length > 0 && `/${decodeURIComponent(first)}` === LIST_PATH ? decodeURIComponent(id) : undefined;

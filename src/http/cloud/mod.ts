@@ -3,7 +3,7 @@
  *
  * @module
  */
-export { type ForwardOptions, forwardRequests, type NodeRequest } from "./forward.ts";
+export { type ForwardOptions, forwardRequests, loadingBoats, type NodeRequest } from "./forward.ts";
 export * from "./health.ts";
 export { CloudMetrics, type CloudMetricSources } from "./metrics.ts";
 export { type ReaderOptions, ReplicaReaders } from "./replica_readers.ts";

@@ -154,12 +154,12 @@ Deno.test(
 );
 
 Deno.test(
-  "a node lets go of a boat that is live at another one, and has all of it again when that is gone",
+  "a node closes the files of a boat that is live at another one, and has all of it again when that is gone",
   CLOUD,
   () =>
     inFolder(async (folder) => {
       using store = await openStore({ url: `file://${folder}/store` });
-      const frameStore: FrameStore = { store, cache: new ObjectCache({ store }) };
+      const frameStore: FrameStore = { store, cache: new ObjectCache({ store }), node: "one" };
       let isElsewhere = false;
       const nodes = { isLiveElsewhere: () => isElsewhere, hasSeen: () => true, arrivals: 0 };
       await using one = await CloudFixture.start(`${folder}/one`, { frameStore, nodes });
@@ -169,13 +169,11 @@ Deno.test(
       {
         await using two = await CloudFixture.start(`${folder}/two`, { frameStore });
         isElsewhere = true;
-        await eventually("it to let go", () => {
+        await eventually("its files to be closed", () => {
           one.instances.runHousekeeping();
-          return one.instances.get(BOAT) === undefined;
+          return !one.boat.isOpen && !one.boat.hasUnstored;
         });
         await assert.rejects(statusWith(live, () => false), /the boat is live at another node/);
-        await eventually("its files to be gone", async () => (await names(`${folder}/one/${BOAT}`)).length === 1);
-        assert.deepEqual(await names(`${folder}/one/${BOAT}`), ["events.log"]);
         assert.deepEqual(await framesOfStore(store, { folder }), range(1, 300).map(wanted));
         const { client, response } = await two.greeted({ headSeq: 300 });
         assert.deepEqual([response.holes, response.storedThrough], [[], 300]);
@@ -186,15 +184,11 @@ Deno.test(
         further.end();
       }
       isElsewhere = false;
-      const boatAgain = await one.instances.find(BOAT);
-      assert.deepEqual(boatAgain?.received.record().durable, [{ start: 1, end: 501 }]);
+      await one.boat.withFiles(() => {});
+      assert.deepEqual(one.boat.received.record().durable, [{ start: 1, end: 501 }]);
       assert.deepEqual(await framesOfStore(store, { folder }), range(1, 500).map(wanted));
     }),
 );
-
-async function names(directory: string): Promise<string[]> {
-  return (await Array.fromAsync(Deno.readDir(directory))).map(({ name }) => name);
-}
 
 Deno.test(
   "when a node is found, others look at the store again for boats that it may have had",
@@ -202,7 +196,7 @@ Deno.test(
   () =>
     inFolder(async (folder) => {
       using store = await openStore({ url: `file://${folder}/store` });
-      const frameStore: FrameStore = { store, cache: new ObjectCache({ store }) };
+      const frameStore: FrameStore = { store, cache: new ObjectCache({ store }), node: "one" };
       const nodes = { isLiveElsewhere: () => false, hasSeen: () => true, arrivals: 0 };
       const feed = async (cloud: CloudFixture, last: number) => {
         const live = (await cloud.greeted({ headSeq: last })).client.live();
@@ -219,11 +213,13 @@ Deno.test(
         await using two = await CloudFixture.start(`${folder}/two`, { frameStore });
         await feed(two, 200);
       }
-      assert.equal((await one.instances.find(BOAT))?.received.last, 100);
+      await one.boat.withFiles(() => {});
+      assert.equal(one.boat.received.last, 100);
       nodes.arrivals++;
-      await eventually("the boat as it is in the store", () => {
-        one.instances.runHousekeeping();
-        return one.instances.get(BOAT)?.received.last === 200;
+      one.instances.runHousekeeping();
+      await eventually("the boat as it is in the store", async () => {
+        await one.boat.withFiles(() => {});
+        return one.boat.received.last === 200;
       });
     }),
 );

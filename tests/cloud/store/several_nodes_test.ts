@@ -1,6 +1,7 @@
 // What several nodes of one store do with one boat, whoever of them has it.
 import assert from "node:assert/strict";
-import { type FrameStore, ObjectCache } from "../../../src/cloud/mod.ts";
+import { evaluateEpoch, type FrameStore, ObjectCache } from "../../../src/cloud/mod.ts";
+import { BoatObjects } from "../../../src/cloud/store/boat_objects.ts";
 import {
   compactBoat,
   type CompactionFault,
@@ -122,7 +123,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a node that comes back after a day stores what it had not stored, and lets go of the boat",
+  "a node that comes back after a day stores what it had not stored, and releases the boat",
   CLOUD,
   () =>
     withNodes(async ({ one, two, store, folder, again }) => {
@@ -133,11 +134,47 @@ Deno.test(
       await two.boat.ship();
       assert.deepEqual(await framesOfStore(store, { folder }), range(901, 1500).map(wanted));
       await using back = await again();
-      await eventually("it to let go", () => {
+      await back.boat.ship();
+      await eventually("its files to be closed", () => {
         back.instances.runHousekeeping();
-        return back.instances.get(BOAT) === undefined;
+        return !back.boat.isOpen;
       });
       assert.deepEqual(await framesOfStore(store, { folder }), range(1, 1500).map(wanted));
       live.end();
     }),
 );
+
+Deno.test(
+  "a former epoch that a node stores after the one that followed it stays the former one",
+  CLOUD,
+  () =>
+    withNodes(async ({ one, two, store }) => {
+      const [earlier, later] = [new Uint8Array(16).fill(1), new Uint8Array(16).fill(2)];
+      const stream = async (
+        node: CloudFixture,
+        { epoch, first }: { epoch: Uint8Array<ArrayBuffer>; first: number },
+      ) => {
+        const live = (await node.greeted({ headSeq: first, epoch, features: FEATURES })).client.live();
+        await live.send(batch(first, first + 99));
+        await eventually("all to be synced", () => node.boat.received.durableCount === 100);
+        live.end();
+      };
+      await stream(one, { epoch: earlier, first: 1 });
+      // Numbers are times here: the later epoch is later.
+      await stream(two, { epoch: later, first: 1001 });
+      await two.boat.ship();
+      await one.boat.ship();
+      const objects = new BoatObjects({ id: BOAT, store });
+      await objects.list();
+      assert.deepEqual(objects.epochs, [earlier.toHex(), later.toHex()]);
+    }),
+);
+
+Deno.test("a boat that lists the current epoch as a former one goes on in its own, as one does whose clock was wrong", () => {
+  const [first, second, third] = [1, 2, 3].map((byte) => new Uint8Array(16).fill(byte));
+  const history = { current: first!.toHex(), previous: [second!.toHex()] };
+  const boat = { epoch: second, headSeq: 10, last: 10 };
+  assert.equal(evaluateEpoch(history, boat).kind, "clone");
+  assert.equal(evaluateEpoch(history, { ...boat, former: [third!.toHex()] }).kind, "clone");
+  assert.equal(evaluateEpoch(history, { ...boat, former: [first!.toHex()] }).kind, "new");
+});
