@@ -134,7 +134,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a connected boat goes on after its certificate is revoked",
-    find: " && !identity.serials.some(isRevoked)",
+    find: " && !identity.serials.some(this.#isRevoked)",
     replace: "",
     tests: ["cloud_port_identity_test.ts"],
   },
