@@ -18,7 +18,8 @@ const FEW = 100;
 const MANY = 300;
 const SETTLE_MS = 40_000;
 const MEASURE_MS = 60_000;
-const INTERVAL_S = 10;
+/** The default. */
+const INTERVAL_S = 30;
 const LOOK_MS = 100;
 
 interface Load {
