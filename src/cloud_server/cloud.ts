@@ -213,7 +213,7 @@ async function openBoats(
   const onFileEnded = (id: string) => fleetRetention?.wake(id);
   const storing = store && await Storing.open(store, { ...parts, directory: `${spoolDirectory}/.sidecars`, signal });
   const sharing = node && storing && ports.kind !== "insecure"
-    ? await Sharing.open(node, { trust: ports.trust, store: storing.store, ...parts })
+    ? await Sharing.open(node, { trust: ports.trust, store: storing.frameStore.store, ...parts })
     : undefined;
   if (sharing) storing?.nameNode(sharing.name);
   const nodes = sharing?.nodes;

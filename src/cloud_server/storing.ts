@@ -94,11 +94,6 @@ export class Storing {
     return new Storing(store, { intervalMs, isChecked, sidecars, ...parts });
   }
 
-  /** The store, which is closed with this object. */
-  get store(): ObjectStore {
-    return this.#store;
-  }
-
   /** This is one of several nodes with the store. */
   nameNode(node: string): void {
     this.frameStore = { ...this.frameStore, node };

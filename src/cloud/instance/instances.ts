@@ -212,7 +212,6 @@ export class Instances implements Iterable<Instance> {
       this.#releasing.set(id, released);
     }
     if (nowMs - this.#restoredMs < RESTORE_EVERY_MS) return;
-    this.#restoredMs = nowMs;
     this.restore().catch((error: unknown) =>
       log.error("boats of the object store not listed", { error: errorText(error) })
     );

@@ -6,7 +6,7 @@ import { ObjectCache } from "./object_cache.ts";
 import { epochKey, epochsPrefix, frameKey, type FrameObject } from "./object_names.ts";
 import { type ListedObject, listObjects, listPruned } from "./object_list.ts";
 import { readBlocks, writeBlocks } from "./object_blocks.ts";
-import { headOf, type ObjectTime, writeTimes } from "./object_times.ts";
+import { EARLIEST_US, headOf, type ObjectTime, writeTimes } from "./object_times.ts";
 import { inReadTime } from "./read_time.ts";
 
 /** What is known of an object. */
@@ -29,9 +29,6 @@ export interface ObjectChanges {
  * beginning of each of them.
  */
 const MAX_UNSAVED_TIMES = 16;
-
-/** A time before this is that of a clock that was not set: 2001, microseconds since 1970. */
-const EARLIEST_US = Date.UTC(2001) * 1000;
 
 /** A boat's frames in the store. Objects are only added: what a list did not show may still be there. */
 export class BoatObjects {

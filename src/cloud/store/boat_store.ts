@@ -133,7 +133,7 @@ export class BoatStore {
     return expected === undefined || epoch === undefined || expected.subtract(this.storedOf(epoch)).count === 0;
   }
 
-  async #deleteShipped({ index, ledger }: Pick<Spool, "index" | "ledger">): Promise<void> {
+  async #deleteShipped({ index, ledger }: Spool): Promise<void> {
     for (const { path } of index.files) {
       const name = basename(path);
       if (isFrameKey(path) || !this.#shipped.get(name)?.isWhole) continue;

@@ -10,6 +10,8 @@ export interface ObjectTime {
   blockBytes: number;
 }
 
+/** A time before this is that of a clock that was not set: 2001, microseconds since 1970. */
+export const EARLIEST_US: number = Date.UTC(2001) * 1000;
 const VERSION = 1;
 
 /**

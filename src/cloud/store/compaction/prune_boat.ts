@@ -1,3 +1,4 @@
+import { EARLIEST_US } from "../object_times.ts";
 import { Ranges } from "../../../base/mod.ts";
 import type { ObjectStore } from "../../../object_store/mod.ts";
 import type { ObjectChanges } from "../boat_objects.ts";
@@ -102,8 +103,5 @@ function replacedAmong(objects: readonly ListedObject[]): Map<ListedObject, List
 /** When an object began, milliseconds since 1970. The clock of a boat may be wrong: it was stored later than it began. */
 function timeOf({ time, storedMs }: ListedObject): number {
   const beganMs = (time?.timeUs ?? Infinity) / 1000;
-  return beganMs > EARLIEST_MS && beganMs < storedMs ? beganMs : storedMs;
+  return beganMs > EARLIEST_US / 1000 && beganMs < storedMs ? beganMs : storedMs;
 }
-
-/** A time before this is that of a clock that was not set: 2001. */
-const EARLIEST_MS = Date.UTC(2001);
