@@ -2,6 +2,7 @@ import { type Clock, type Logger, silentLogger, StallDetector, systemClock } fro
 import { RingPool } from "../../src/broker/mod.ts";
 import {
   encodeState,
+  type FrameStore,
   type Instance,
   INSTANCE_DEFAULTS,
   Instances,
@@ -31,6 +32,8 @@ export interface CloudServerOptions extends AccessRules {
   seriesPgns?: readonly number[];
   /** Default silent. */
   log?: Logger;
+  /** Default the frames stay in the data directory. */
+  frameStore?: FrameStore;
   /** Stands in for the replicas' own way to open. */
   openReplica?: (open: OpenReplica) => OpenReplica;
 }
@@ -72,6 +75,7 @@ export class CloudServer implements AsyncDisposable {
       dataDirectory,
       settings: () => ({ ...INSTANCE_DEFAULTS, ...rest.settings }),
       openReplica: rest.openReplica?.(open) ?? open,
+      frameStore: rest.frameStore,
       ...{ clock, log },
     });
     const access = new Access(rest, { log });

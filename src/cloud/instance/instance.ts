@@ -11,6 +11,7 @@ import {
   handshakeRequired,
   type InstanceSession,
   InstanceSessions,
+  notListed,
   type SessionKind,
   unavailable,
 } from "./sessions.ts";
@@ -169,22 +170,22 @@ export class Instance {
 
   /** Stores the frames of its files. @throws {StoreError} try again later */
   ship(signal?: AbortSignal): Promise<void> {
-    return this.#shipping.run(() => this.#ship(signal));
-  }
-
-  async #ship(signal?: AbortSignal): Promise<void> {
-    if (this.#isStopped) return;
-    await this.#turns.run(async () => {
-      await this.#open();
-      if (await this.#stores.beginShipping(signal)) this.#sessions.endAll(unavailable("the store answers again"));
+    return this.#shipping.run(async () => {
+      if (this.#isStopped) return;
+      await this.#turns.run(async () => {
+        await this.#open();
+        if (!await this.#stores.beginShipping(signal)) return;
+        this.#sessions.endAll(unavailable("the store answers again"));
+        await this.#close();
+        await this.#open();
+      });
+      await this.#stores.ship(signal);
     });
-    await this.#stores.ship(signal);
   }
 
   /** Stores the sessions of its readers, then ends the boat's streams with `error`, and those of its readers. */
   async disconnect(error: RpcError): Promise<void> {
-    // What is not stored now is stored later: then another node may repeat frames to clients.
-    await this.#stores.putSessions(AbortSignal.timeout(RELEASE_MS)).catch(() => {});
+    await this.#stores.storeSessions();
     this.#sessions.endAll(error);
     await this.#turns.run(() => this.#stores.stopReplica());
   }
@@ -201,6 +202,7 @@ export class Instance {
     this.#isOutdated = true;
   }
 
+  readonly storeSessions = (): Promise<void> => this.#stores.storeSessions();
   readonly saveTimes = (signal: AbortSignal): Promise<void> => this.#stores.saveTimes(signal);
   readonly noteObjects = (changes: ObjectChanges): Promise<void> => this.#stores.noteObjects(changes);
 
@@ -238,6 +240,8 @@ export class Instance {
       if (wasOpen) await this.#stores.files.findMissing();
       const { failure } = this.#stores;
       if (failure !== undefined) throw unavailable(`nothing can be recorded: ${failure}`);
+      // The cloud names the epochs of a peer's boat.
+      if (this.record.isUnlisted && !request.epoch) throw notListed();
       const response = await this.#handshakes.answer(request, { connection, journal });
       this.#receivedMs = this.#options.clock.monoMs();
       // After a crash the files may have more frames than the saved state: it must say so first.
@@ -260,7 +264,7 @@ export class Instance {
       this.live.rate.reconnected(this.#options.clock.monoMs());
       this.record.counters.liveStreams++;
       // Frames are recorded without a replica, too.
-      if (!this.#options.openReplica) return;
+      if (!this.#options.openReplica || this.record.isUnlisted) return;
       await this.#stores.startReplica().catch((error: unknown) => {
         this.#options.log.error("replica not started", { id: this.id, error: errorText(error) });
       });
@@ -324,9 +328,7 @@ export class Instance {
   }
 
   /** True while a file, given by its name, is being written, and before it exists. */
-  isFileOpen(name: string): boolean {
-    return this.#stores.isFileOpen(name);
-  }
+  readonly isFileOpen = (name: string): boolean => this.#stores.isFileOpen(name);
 
   /** Removes a deleted file from the index. */
   noteRemoved(name: string): void {
@@ -334,9 +336,7 @@ export class Instance {
   }
 
   /** Pauses or resumes recording; meanwhile the boat's handshakes fail, and it tries again later. */
-  pause(isPaused: boolean): void {
-    this.#stores.pause(isPaused);
-  }
+  readonly pause = (isPaused: boolean): void => this.#stores.pause(isPaused);
 
   /** Ends its streams, writes everything, and closes its files. */
   async stop(): Promise<void> {

@@ -7,7 +7,7 @@ import {
   type Range,
   Ranges,
 } from "../../replication/mod.ts";
-import { FormerEpochs } from "../state/former_epochs.ts";
+import { FormerEpochs, type FormerState } from "../state/former_epochs.ts";
 import type { InstanceSettings } from "./settings.ts";
 import { PEER_REPLAY_FRAMES, PeerHoles } from "../peer/holes.ts";
 import {
@@ -17,6 +17,7 @@ import {
   type EpochVerdict,
   evaluateEpoch,
   isPeerEpoch,
+  MAX_PREVIOUS_EPOCHS,
   Received,
   type ReceivedRecord,
 } from "../state/received.ts";
@@ -90,6 +91,8 @@ export class InstanceRecord {
   accounted: Accounted;
   /** Time of the last complete check of all files, milliseconds since 1970. */
   checkedMs: number | undefined;
+  /** True while it is unknown what the object store has of the boat, besides its frames. */
+  isUnlisted: boolean;
   /**
    * Returns the number up to and including which the store has every frame of the current epoch, 0: none yet; undefined:
    * the cloud has no store. Sent to the boat, whose retention goes by it. Set by the store; default: no store.
@@ -119,6 +122,7 @@ export class InstanceRecord {
     this.buses = state.buses;
     this.accounted = state.accounted ?? NOTHING_ACCOUNTED;
     this.#vanished = new Ranges(state.vanished);
+    this.isUnlisted = state.isUnlisted ?? false;
   }
 
   /** The boat's epoch, hex; undefined before its first handshake. */
@@ -167,6 +171,7 @@ export class InstanceRecord {
       received: this.#received.record(),
       vanished: this.vanished,
       ...(this.former.states.length > 0 && { former: this.former.states }),
+      ...(this.isUnlisted && { isUnlisted: true }),
     };
   }
 
@@ -196,14 +201,29 @@ export class InstanceRecord {
     return evaluateEpoch(this.#epochs, { epoch, headSeq, last: this.#received.last, former: formerIds });
   }
 
-  /** Begins the epochs that other nodes have stored after the current one; their frames are not added. */
-  adoptEpochs(stored: readonly string[]): void {
-    const at = stored.indexOf(this.epoch ?? "");
-    for (const each of at < 0 ? [] : stored.slice(at + 1)) {
-      const epoch = Uint8Array.fromHex(each);
-      this.beginEpoch({ epoch, features: ["former"] }, (count) => new Uint8Array(count));
-      this.headSeq = 0;
+  /**
+   * Adds the epochs that other nodes have stored: those after the current one begin. The frames of known ones are not added.
+   *
+   * @param stored in the order in which they began
+   */
+  adoptEpochs(stored: readonly FormerState[]): void {
+    const at = stored.findIndex(({ epoch }) => epoch === this.epoch);
+    const isUnknown = at < 0 && this.epoch !== undefined;
+    if (this.isUnlisted && this.epoch !== undefined) this.#addBefore(isUnknown ? stored : stored.slice(0, at));
+    for (const { epoch, headSeq, received } of isUnknown ? [] : stored.slice(at + 1)) {
+      const request = { epoch: Uint8Array.fromHex(epoch), features: ["former"] };
+      this.beginEpoch(request, (count) => new Uint8Array(count));
+      this.headSeq = headSeq;
+      this.#received = new Received(received);
     }
+  }
+
+  /** Adds epochs from before all known ones. */
+  #addBefore(stored: readonly FormerState[]): void {
+    const added = stored.filter(({ epoch }) => !this.epochs.includes(epoch)).reverse();
+    const previous = [...this.#epochs.previous, ...added.map(({ epoch }) => epoch)].slice(0, MAX_PREVIOUS_EPOCHS);
+    this.#epochs = { ...this.#epochs, previous };
+    for (const each of added) if (!isPeerEpoch(each.epoch)) this.former.learn(each);
   }
 
   /** Begins a new epoch without frames. Returns the count of frames missing from the former one. */

@@ -114,6 +114,11 @@ export function unavailable(reason: string): RpcError {
   return new RpcError("UNAVAILABLE", reason);
 }
 
+/** Error while it is unknown what the object store has of a boat. */
+export function notListed(): RpcError {
+  return unavailable("the object store does not answer: what it has of the boat is unknown");
+}
+
 /** Reads a live frame into a message, which then shares the frame's bytes. */
 export function readLive({ timestampUs, canId, data }: LiveFrame, into: Message): void {
   into.id = canId & CAN_ID_MASK;

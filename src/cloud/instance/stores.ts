@@ -5,7 +5,7 @@ import { Ranges, RpcError } from "../../replication/mod.ts";
 import { FileLedger } from "../files/file_ledger.ts";
 import { blockDevice, InstanceJournal } from "./journal.ts";
 import type { InstanceRecord, InstanceSummary } from "./record.ts";
-import { addLive, unavailable } from "./sessions.ts";
+import { addLive, notListed, unavailable } from "./sessions.ts";
 import type { InstanceSettings } from "./settings.ts";
 import type { OpenReplica, Replica } from "../replica/replica.ts";
 import { isFrameKey } from "../store/object_names.ts";
@@ -13,6 +13,7 @@ import { withNewerFrames } from "../state/state_file_rebuild.ts";
 import { StoredFiles } from "../files/stored_files.ts";
 import type { BoatObjects, ObjectChanges } from "../store/boat_objects.ts";
 import { BoatStore } from "../store/boat_store.ts";
+import { epochStates } from "../store/restore.ts";
 import { inReadTime } from "../store/read_time.ts";
 import { StoredSessions } from "../store/stored_sessions.ts";
 import type { FrameStore } from "../store/frame_store.ts";
@@ -49,6 +50,8 @@ interface StoresOptions extends InstanceStoresOptions, ListedObjects {
 
 /** A list of objects is used again for this time: a boat's handshake opens what it has just loaded. Milliseconds. */
 const LIST_HOLDS_MS = 5000;
+/** Longest time for storing the sessions of readers, who wait for it, milliseconds. */
+const SESSIONS_MS = 2000;
 /** Buses of a boat that names none. */
 const DEFAULT_BUSES: readonly string[] = ["can0"];
 
@@ -125,7 +128,7 @@ export class InstanceStores {
       const ledger = await FileLedger.read(directory, { id, isSavedAtClose: frameStore !== undefined, log });
       const listed = clock.monoMs() - this.#options.listedMs < LIST_HOLDS_MS ? this.#listed : undefined;
       const store = frameStore && new BoatStore({ id, frameStore, log, listed });
-      if (store && !listed && await store.list() && frameStore.node !== undefined) await this.#adopt(store);
+      if (store && !listed && await store.list() && this.#mayLack) await this.#adopt(store);
       const journal = await InstanceJournal.open({
         ...{ directory, settings, clock, log },
         openSource: store && ((path) => isFrameKey(path) ? store.objects.open(path) : openLocal(path)),
@@ -156,17 +159,26 @@ export class InstanceStores {
     }
   }
 
-  /** Takes over what other nodes have stored: sessions, and epochs that began at them. */
-  async #adopt({ objects: { epochs } }: BoatStore): Promise<void> {
-    this.#record.adoptEpochs(epochs);
-    const { epoch } = this.#record;
-    if (epoch !== undefined) await inReadTime(async (signal) => await this.#sessions?.restore({ epoch, signal }));
+  /** True if the store may have epochs and sessions that are not here. */
+  get #mayLack(): boolean {
+    return this.#record.isUnlisted || this.#options.frameStore?.node !== undefined;
   }
 
-  /** Stores the sessions as they are now. @throws {StoreError} */
-  async putSessions(signal?: AbortSignal): Promise<void> {
+  /** Takes over what other nodes have stored: sessions, and epochs that began at them. */
+  async #adopt({ objects }: BoatStore): Promise<void> {
+    const record = this.#record;
+    record.adoptEpochs(epochStates(objects));
+    const { epoch, isUnlisted: isNew } = record;
+    if (epoch !== undefined) await inReadTime(async (signal) => await this.#sessions?.restore({ epoch, isNew, signal }));
+    record.isUnlisted = false;
+  }
+
+  /** Stores the sessions as they are now. What the store does not take soon is stored later: another node may repeat frames. */
+  async storeSessions(): Promise<void> {
     await this.#replica?.sessions.written();
-    await this.#sessions?.put(signal);
+    await this.#sessions?.put(AbortSignal.timeout(SESSIONS_MS)).catch((error: unknown) => {
+      this.#options.log.warn("sessions not stored yet", { id: this.#options.id, error: errorText(error) });
+    });
   }
 
   /** The checker of the boat's files. @throws {RpcError} `UNAVAILABLE`: they are closed */
@@ -210,12 +222,14 @@ export class InstanceStores {
   /**
    * Returns the replica, and starts it if necessary. The files must be open.
    *
-   * @throws {RpcError} `FAILED_PRECONDITION`: the boat was never connected, or boats have no replicas
+   * @throws {RpcError} `FAILED_PRECONDITION`: the boat was never connected, or boats have no replicas; `UNAVAILABLE`: the
+   * store may have sessions of readers
    */
   async startReplica(): Promise<Replica> {
     if (this.#replica) return this.#replica;
     const { openReplica, id, directory } = this.#options;
-    const { epoch, received } = this.#record;
+    const { epoch, received, isUnlisted } = this.#record;
+    if (isUnlisted) throw notListed();
     const journal = this.#journal;
     if (!openReplica || !journal || epoch === undefined) {
       throw new RpcError("FAILED_PRECONDITION", `no frame of "${id}" has been received yet`);
@@ -285,23 +299,13 @@ export class InstanceStores {
   }
 
   /**
-   * Completes the open files, so that {@linkcode InstanceStores.ship} takes their frames. Learns what the store has, if it
-   * could not be listed before; then returns true: the boat has not been asked for anything.
+   * Completes the open files, so that {@linkcode InstanceStores.ship} takes their frames. True if the store answers and did
+   * not when they were opened: they must be opened again, and the boat has not been asked for anything.
    */
   async beginShipping(signal?: AbortSignal): Promise<boolean> {
-    const [journal, store] = [this.#journal, this.#store];
-    if (!journal || !store) return false;
-    await journal.rotate();
-    if (store.isListed || !await store.list(signal)) return false;
-    await journal.index.add(store.files);
-    const { epoch } = this.#record;
-    if (epoch !== undefined && this.#ledger) {
-      const stored = store.storedOf(epoch);
-      this.#ledger.setStored(stored);
-      this.files.markReceived(stored);
-      this.files.findUnheld();
-    }
-    return true;
+    const store = this.#store;
+    await this.#journal?.rotate();
+    return store !== undefined && !store.isListed && await store.list(signal);
   }
 
   /**

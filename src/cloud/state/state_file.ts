@@ -35,6 +35,8 @@ export interface InstanceState {
   isOpen?: boolean;
   /** Former epochs, newest first; left out: none is known. */
   former?: readonly FormerState[];
+  /** True if the boat came while the object store did not answer: what it has of the boat is unknown. Default false. */
+  isUnlisted?: boolean;
 }
 
 /** Options of {@linkcode loadState}. */
@@ -71,7 +73,7 @@ export async function loadState(file: DurableFile, { id, journal, log }: LoadSta
  */
 export function encodeState(id: string, state: InstanceState): unknown {
   const { epochs, headSeq, journalBytes, lastSeenMs, buses, accounted, received } = state;
-  const { vanished = [], isOpen = false, former = [] } = state;
+  const { vanished = [], isOpen = false, former = [], isUnlisted = false } = state;
   const safe = new Received(received);
   return {
     version: VERSION,
@@ -91,6 +93,7 @@ export function encodeState(id: string, state: InstanceState): unknown {
     lost: received.lost,
     vanished,
     open: isOpen,
+    unlisted: isUnlisted || undefined,
     former: former.length === 0
       ? undefined
       : former.map(({ epoch, headSeq, received: { durable: ranges, void: skipped, lost } }) => {
@@ -126,6 +129,7 @@ export function parseState(text: string, id: string): InstanceState {
     ...(found["vanished"] !== undefined && { vanished: readRanges(found, "vanished") }),
     ...(typeof found["open"] === "boolean" && { isOpen: found["open"] }),
     ...(found["former"] !== undefined && { former: readFormer(found["former"]) }),
+    isUnlisted: found["unlisted"] === true,
   };
 }
 

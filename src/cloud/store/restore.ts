@@ -1,7 +1,8 @@
-import type { Logger } from "../../base/mod.ts";
+import { errorText, type Logger } from "../../base/mod.ts";
 import { JournalIndex } from "../../journal/mod.ts";
-import type { ObjectStore } from "../../object_store/mod.ts";
+import { isStoreError, type ObjectStore } from "../../object_store/mod.ts";
 import { type InstanceState, loadState, stateFile } from "../state/state_file.ts";
+import type { FormerState } from "../state/former_epochs.ts";
 import { isPeerEpoch } from "../state/received.ts";
 import { BoatObjects } from "./boat_objects.ts";
 import type { FrameStore } from "./frame_store.ts";
@@ -33,9 +34,10 @@ export interface LoadedState {
 }
 
 /**
- * Reads the state of a boat: from its directory; if that has none because another node had the boat, from the store.
+ * Reads the state of a boat: from its directory; if that has none because another node had the boat, from the store. While
+ * that does not answer, the state says so.
  *
- * @throws {StoreError} the store cannot be listed, or does not answer in time
+ * @throws {StoreError} the store refuses
  */
 export async function loadBoatState({ id, directory, frameStore, log }: {
   id: string;
@@ -47,11 +49,17 @@ export async function loadBoatState({ id, directory, frameStore, log }: {
   const state = await loadState(stateFile(directory), { id, journal, log });
   if (!frameStore || state.epochs.current !== undefined) return { state };
   const objects = new BoatObjects({ id, ...frameStore });
-  await inReadTime((signal) => objects.list(signal));
-  const epoch = objects.epochs.at(-1);
-  if (epoch === undefined) return { state };
-  await inReadTime((signal) => restoreSessions(frameStore.store, { id, directory, epoch, signal }));
-  return { state: storedState(state, objects), listed: objects };
+  try {
+    await inReadTime((signal) => objects.list(signal));
+    const epoch = objects.epochs.at(-1);
+    if (epoch === undefined) return { state };
+    await inReadTime((signal) => restoreSessions(frameStore.store, { id, directory, epoch, signal }));
+    return { state: storedState(state, objects), listed: objects };
+  } catch (error) {
+    if (!isStoreError(error, "away")) throw error;
+    log.error("boat loaded without what the object store has of it", { id, error: errorText(error) });
+    return { state: { ...state, isUnlisted: true } };
+  }
 }
 
 /**
@@ -59,16 +67,20 @@ export async function loadBoatState({ id, directory, frameStore, log }: {
  *
  * @param state what else is known
  */
-export function storedState(
-  state: InstanceState,
-  objects: Pick<BoatObjects, "epochs" | "storedOf">,
-): InstanceState {
-  const [current, ...previous] = objects.epochs.toReversed();
+export function storedState(state: InstanceState, objects: StoredEpochs): InstanceState {
+  const [current, ...previous] = epochStates(objects).reverse();
   if (current === undefined) return state;
-  const numbersOf = (epoch: string) => {
-    const stored = objects.storedOf(epoch);
-    return { headSeq: stored.last ?? 0, received: { durable: [...stored], void: [], lost: [] } };
-  };
-  const former = previous.filter((epoch) => !isPeerEpoch(epoch)).map((epoch) => ({ epoch, ...numbersOf(epoch) }));
-  return { ...state, epochs: { current, previous }, ...numbersOf(current), former };
+  const { epoch, ...numbers } = current;
+  const epochs = { current: epoch, previous: previous.map((each) => each.epoch) };
+  return { ...state, epochs, ...numbers, former: previous.filter((each) => !isPeerEpoch(each.epoch)) };
 }
+
+/** The epochs of a boat, in the order in which they began, with the numbers that the store has of each. */
+export function epochStates(objects: StoredEpochs): FormerState[] {
+  return objects.epochs.map((epoch) => {
+    const stored = objects.storedOf(epoch);
+    return { epoch, headSeq: stored.last ?? 0, received: { durable: [...stored], void: [], lost: [] } };
+  });
+}
+
+type StoredEpochs = Pick<BoatObjects, "epochs" | "storedOf">;

@@ -1,4 +1,4 @@
-import { AtomicFile } from "../../base/mod.ts";
+import { AtomicFile, Turns } from "../../base/mod.ts";
 import type { ObjectStore } from "../../object_store/mod.ts";
 import { mergeSessions, SESSION_FILES } from "../../stream/mod.ts";
 import { ONLY_NODE } from "./frame_store.ts";
@@ -17,6 +17,7 @@ export class StoredSessions {
   readonly #directory: string;
   readonly #store: ObjectStore;
   readonly #node: string;
+  readonly #turns = new Turns();
   /** What the store was given last. */
   #stored: string | undefined;
 
@@ -41,17 +42,27 @@ export class StoredSessions {
   }
 
   /** Stores the files, if they have changed. @throws {StoreError} */
-  async put(signal?: AbortSignal): Promise<void> {
-    const text = await this.#read();
-    if (text === undefined || text === this.#stored) return;
-    await this.#store.put(sessionsKey(this.#id, this.#node), new TextEncoder().encode(text), { signal });
-    this.#stored = text;
+  put(signal?: AbortSignal): Promise<void> {
+    // In turn, so that the newest text is stored last.
+    return this.#turns.run(async () => {
+      const text = await this.#read();
+      if (text === undefined || text === this.#stored) return;
+      await this.#store.put(sessionsKey(this.#id, this.#node), new TextEncoder().encode(text), { signal });
+      this.#stored = text;
+    });
   }
 
-  /** Takes over the sessions that other nodes have stored. The boat must have no replica. @throws as {@linkcode restoreSessions} */
-  async restore({ epoch, signal }: { epoch: string; signal?: AbortSignal | undefined }): Promise<void> {
-    const [id, directory, node] = [this.#id, this.#directory, this.#node];
-    await restoreSessions(this.#store, { id, directory, node, epoch, signal });
+  /**
+   * Takes over the sessions that other nodes have stored. The boat must have no replica.
+   *
+   * @param options.isNew true: also those that this node has stored, because the directory lacks them
+   * @throws as {@linkcode restoreSessions}
+   */
+  async restore(
+    { epoch, isNew, signal }: { epoch: string; isNew: boolean; signal?: AbortSignal | undefined },
+  ): Promise<void> {
+    const [id, directory] = [this.#id, this.#directory];
+    await restoreSessions(this.#store, { id, directory, ...(!isNew && { node: this.#node }), epoch, signal });
   }
 
   /** Undefined: there are no sessions. A client may be sent again what it has acknowledged after this. */

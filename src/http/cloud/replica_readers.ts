@@ -98,7 +98,7 @@ export class ReplicaReaders {
     const replica = await this.#start(instance);
     const release = replica.hold();
     try {
-      return releaseWhenSent(await answer(this.#apiOf(replica, instance.id)), release);
+      return releaseWhenSent(await answer(this.#apiOf(replica, instance)), release);
     } catch (error) {
       release();
       throw error;
@@ -145,7 +145,8 @@ export class ReplicaReaders {
     await Promise.all(this.#rollups.values().map(({ ended }) => ended));
   }
 
-  #apiOf(replica: Replica, id: string): ReplicaApi {
+  #apiOf(replica: Replica, instance: Instance): ReplicaApi {
+    const { id } = instance;
     const known = this.#apis.get(replica);
     if (known) return known;
     const { clock, stall, limits, log } = this.#options;
@@ -156,7 +157,8 @@ export class ReplicaReaders {
     const limited = { limits, histories, maxLimit: () => limits().maxHistory, seriesLimits: limits };
     const rollup = () => this.#rollupOf(replica, id);
     const signalk = new SignalK({ broker, hub, clock, log, name: id, vessel: vesselOf({ name: id }, id) });
-    const api = { broker, sessions, journal, rollup, hub, clock, signalk, ...limited };
+    const saveSessions = () => instance.storeSessions();
+    const api = { broker, sessions, saveSessions, journal, rollup, hub, clock, signalk, ...limited };
     this.#apis.set(replica, api);
     replica.onStop(() => {
       signalk.stop();

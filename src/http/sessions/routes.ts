@@ -28,6 +28,8 @@ export const FALLEN_BEHIND_TYPE = "urn:vessel:problem:ErrFallenBehind";
 export interface SessionApi extends StreamAdmission {
   broker: Broker;
   sessions: Sessions;
+  /** Called when a session was created, changed or deleted: resolves when that survives as much as can be had; default: it does. */
+  saveSessions?: (() => Promise<void>) | undefined;
   clock: Clock;
 }
 
@@ -64,8 +66,9 @@ const managementRows: RouteTable<SessionApi> = [
     parts: idPart,
     body: sessionBody,
     replies: { 200: ["application/json", createdSchema], 404: PROBLEM, 429: PROBLEM, 503: PROBLEM },
-    answer: ({ buffer_timeout: timeoutMs, filter }, { clientId }, about) => {
+    answer: async ({ buffer_timeout: timeoutMs, filter }, { clientId }, about) => {
       sessionsOf(about).put(clientId, { timeoutMs, filter: filter ?? {} });
+      await about.subject.saveSessions?.();
       return json({ ...headOf(clientId, about), devices: listDevices(about.subject.broker) });
     },
   }),
@@ -87,8 +90,9 @@ const managementRows: RouteTable<SessionApi> = [
     query: noQuery,
     parts: idPart,
     replies: { 204: null, 404: PROBLEM },
-    answer: (_request, _query, { clientId }, about) => {
+    answer: async (_request, _query, { clientId }, about) => {
       sessionsOf(about).delete(clientId);
+      await about.subject.saveSessions?.();
       return new Response(null, { status: 204 });
     },
   }),

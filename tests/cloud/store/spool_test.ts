@@ -188,7 +188,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a node that starts while the store is away takes its known boats, and others once it answers",
+  "a node that starts while the store is away takes its known boats, and live frames of others",
   CLOUD,
   () =>
     withStore(async ({ folder, store, frameStore }) => {
@@ -206,14 +206,68 @@ Deno.test(
       await using cloud = await CloudFixture.start(`${folder}/one`, { frameStore });
       assert.deepEqual([...cloud.instances].map(({ id }) => id), [BOAT]);
       assert.equal((await cloud.greeted({ headSeq: 100 })).response.durableThrough, 100);
-      await assert.rejects(
-        cloud.greeted({ instanceId: "boat-002", headSeq: 100 }),
-        /what the store has of the boat is unknown: Cannot reach the store/,
-      );
+      const unknown = await cloud.greeted({ instanceId: "boat-002", headSeq: 150 });
+      const { holes, liveStartFrom, durableThrough, storedThrough } = unknown.response;
+      assert.deepEqual({ holes, liveStartFrom, durableThrough, storedThrough }, {
+        holes: [],
+        liveStartFrom: 150,
+        durableThrough: 0,
+        storedThrough: 0,
+      });
+      const other = cloud.instances.get("boat-002")!;
+      const live = unknown.client.live();
+      await live.send(batch(150, 200));
+      await eventually("all to be durable", () => other.record.received.durableCount === 51);
+      await assert.rejects(other.replica(), /what it has of the boat is unknown/);
       store.isAway = false;
-      await cloud.instances.restore();
-      assert.deepEqual([...cloud.instances].map(({ id }) => id), [BOAT, "boat-002"]);
-      const { response: { holes, durableThrough } } = await cloud.greeted({ instanceId: "boat-002", headSeq: 100 });
-      assert.deepEqual({ holes, durableThrough }, { holes: [], durableThrough: 100 });
+      await other.ship();
+      await assert.rejects(statusWith(live, () => false), /the store answers again/);
+      const again = await cloud.greeted({ instanceId: "boat-002", headSeq: 200 });
+      assert.deepEqual(again.response.holes, [{ start: 101, end: 150 }]);
+      assert.deepEqual(
+        await framesOfStore(store, { folder, id: "boat-002" }),
+        [...range(1, 100), ...range(150, 200)].map(wanted),
+      );
+    }),
+);
+
+Deno.test(
+  "of a boat that came while the store was away the former epochs are known later, also after a restart in between",
+  CLOUD,
+  () =>
+    withStore(async ({ folder, store, frameStore }) => {
+      const first = { epoch: FORMER, head: 500, oldest: 1, void: [], lost: [] };
+      const features = ["batch", "void", "bus", "quiet-status", "former"];
+      {
+        await using cloud = await CloudFixture.start(`${folder}/one`, { frameStore });
+        const { client } = await cloud.greeted({ headSeq: 100 });
+        const live = client.live();
+        await live.send(batch(100, 400));
+        await eventually("all to be durable", () => cloud.boat.record.received.durableCount === 301);
+        await cloud.boat.ship();
+        live.end();
+      }
+      store.isAway = true;
+      {
+        await using cloud = await CloudFixture.start(`${folder}/two`, { frameStore });
+        await assert.rejects(cloud.greeted({ epoch: undefined }), /what it has of the boat is unknown/);
+        const { client, response } = await cloud.greeted({ epoch: NEXT, headSeq: 1, features, former: [first] });
+        assert.deepEqual([response.holes, response.formerHoles], [[], undefined]);
+        const live = client.live();
+        await live.send(batch(1, 50));
+        await eventually("all to be durable", () => cloud.boat.record.received.durableCount === 50);
+        live.end();
+      }
+      await using cloud = await CloudFixture.start(`${folder}/two`, { frameStore });
+      assert.ok(cloud.boat.record.isUnlisted);
+      store.isAway = false;
+      await cloud.boat.ship();
+      assert.deepEqual(cloud.boat.record.epochs, [FORMER, NEXT].map((epoch) => epoch.toHex()));
+      const { response } = await cloud.greeted({ epoch: NEXT, headSeq: 50, features, former: [first] });
+      assert.deepEqual([response.holes, response.formerHoles], [
+        [],
+        [{ epoch: FORMER, holes: [{ start: 1, end: 100 }, { start: 401, end: 501 }] }],
+      ]);
+      await assert.rejects(cloud.greeted({ epoch: FORMER, headSeq: 600, features }), /two machines may be this boat/);
     }),
 );

@@ -106,7 +106,7 @@ Deno.test(
 );
 
 Deno.test(
-  "broken sessions in the store are no sessions, and while the store is away the boat waits for them",
+  "broken sessions in the store are no sessions, and while the store is away readers wait for them",
   CLOUD,
   () =>
     withStore(async ({ folder, store, frameStore }) => {
@@ -128,10 +128,40 @@ Deno.test(
         if (call === "get" && key.startsWith("sessions/")) throw new StoreError("No answer", { kind: "away" });
       };
       await using cloud = await CloudFixture.start(`${folder}/last`, { frameStore, openReplica });
-      assert.deepEqual([...cloud.instances], []);
-      await assert.rejects(cloud.greeted({ headSeq: 10 }), /what the store has of the boat is unknown/);
+      assert.deepEqual([...cloud.instances].map(({ id }) => id), [BOAT]);
+      await assert.rejects(cloud.boat.replica());
       store.before = () => {};
       await cloud.greeted({ headSeq: 10 });
+      await cloud.boat.replica();
+    }),
+);
+
+Deno.test(
+  "the sessions of a boat that came while the store was away go on once it answers",
+  CLOUD,
+  () =>
+    withStore(async ({ folder, store, frameStore }) => {
+      {
+        await using cloud = await CloudFixture.start(`${folder}/one`, { frameStore, openReplica });
+        await feed(cloud, { first: 1, last: 10 });
+        const { sessions } = await cloud.boat.replica();
+        sessions.put("pilot", { filter: {}, timeoutMs: 3_600_000 });
+        await feed(cloud, { first: 11, last: 300 });
+        await sessions.ack("pilot", 100);
+        await cloud.boat.storeSessions();
+        await cloud.boat.ship();
+      }
+      store.isAway = true;
+      await using cloud = await CloudFixture.start(`${folder}/two`, { frameStore, openReplica });
+      const live = (await cloud.greeted({ headSeq: 301 })).client.live();
+      await live.send(batch(301, 400));
+      await eventually("all to be durable", () => cloud.boat.record.received.durableCount === 100);
+      live.end();
+      await assert.rejects(cloud.boat.replica(), /what it has of the boat is unknown/);
+      store.isAway = false;
+      await cloud.boat.ship();
+      await cloud.greeted({ headSeq: 400 });
+      assert.deepEqual(await read(cloud, { through: 400, ack: 400 }), range(101, 400));
     }),
 );
 
