@@ -34,9 +34,9 @@ export interface InstanceStoresOptions {
   log: Logger;
 }
 
-/** What the store was found to have when the boat's state was loaded. */
+/** What the store was found to have, or that it did not answer, when the boat's state was loaded. */
 export interface ListedObjects {
-  listed: BoatObjects | undefined;
+  listed: BoatObjects | "away" | undefined;
   /** Monotonic. */
   listedMs: number;
 }
@@ -66,7 +66,7 @@ export class InstanceStores {
   #replica: Replica | undefined;
   /** Local files have frames that may not be stored. */
   #hasUnstored: boolean;
-  #listed: BoatObjects | undefined;
+  #listed: ListedObjects["listed"];
   #snapshotMs = -Infinity;
   /** When the files were last closed. */
   #lastStoredThrough = 0;
@@ -78,7 +78,7 @@ export class InstanceStores {
     this.#record = record;
     const { frameStore } = options;
     this.#listed = options.listed;
-    this.#hasUnstored = options.listed === undefined;
+    this.#hasUnstored = typeof options.listed !== "object";
     this.#sessions = frameStore && new StoredSessions({ ...options, ...frameStore });
     record.storedThrough = () => this.#storedThrough();
     record.knowsHoles = () => this.#store?.isListed ?? true;

@@ -8,7 +8,7 @@ import { BoatObjects, type ObjectChanges } from "./boat_objects.ts";
 import { epochOfFile } from "./frame_objects.ts";
 import type { FrameStore } from "./frame_store.ts";
 import { isFrameKey } from "./object_names.ts";
-import { inReadTime } from "./read_time.ts";
+import { inReadTime, LIST_TIMEOUT_MS } from "./read_time.ts";
 
 /** Where a boat's frames are on their way to the store. */
 export interface Spool {
@@ -29,18 +29,18 @@ export class BoatStore {
   /** Names of local files whose frames are stored; `isWhole`: all that the file should have. */
   readonly #shipped = new Map<string, { isWhole: boolean }>();
 
-  /** @param options.listed the objects, if they were just listed; default: what the store has is unknown */
+  /** @param options.listed the objects, if they were just listed; `away`, and by default: what the store has is unknown */
   constructor(
     { id, frameStore, log, listed }: {
       id: string;
       frameStore: FrameStore;
       log: Logger;
-      listed?: BoatObjects | undefined;
+      listed?: BoatObjects | "away" | undefined;
     },
   ) {
     this.#id = id;
-    this.#objects = listed ?? new BoatObjects({ id, ...frameStore });
-    this.#isListed = listed !== undefined;
+    const isListed = this.#isListed = typeof listed === "object";
+    this.#objects = isListed ? listed : new BoatObjects({ id, ...frameStore });
     this.#log = log;
   }
 
@@ -73,7 +73,7 @@ export class BoatStore {
   /** Learns what the store has. Returns false if the store does not answer in time, which is logged. */
   async list(signal?: AbortSignal): Promise<boolean> {
     try {
-      await inReadTime((over) => this.#objects.list(over), { signal });
+      await inReadTime((over) => this.#objects.list(over), { signal, timeoutMs: LIST_TIMEOUT_MS });
       this.#isListed = true;
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;

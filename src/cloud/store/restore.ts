@@ -7,7 +7,7 @@ import { isPeerEpoch } from "../state/received.ts";
 import { BoatObjects } from "./boat_objects.ts";
 import type { FrameStore } from "./frame_store.ts";
 import { boatOfEpochKey, epochsPrefix } from "./object_names.ts";
-import { inReadTime } from "./read_time.ts";
+import { inReadTime, LIST_TIMEOUT_MS } from "./read_time.ts";
 import { restoreSessions } from "./stored_sessions.ts";
 
 /** The boats that have frames in the store. @throws {StoreError} the store cannot be listed, or does not answer in time */
@@ -29,8 +29,8 @@ async function listBoats(store: ObjectStore, signal: AbortSignal): Promise<Set<s
 /** The state of a boat. */
 export interface LoadedState {
   state: InstanceState;
-  /** What the store was found to have, if the state is from there. */
-  listed?: BoatObjects;
+  /** What the store was found to have, if the state is from there; `away`: it did not answer. */
+  listed?: BoatObjects | "away";
 }
 
 /**
@@ -50,15 +50,17 @@ export async function loadBoatState({ id, directory, frameStore, log }: {
   if (!frameStore || state.epochs.current !== undefined) return { state };
   const objects = new BoatObjects({ id, ...frameStore });
   try {
-    await inReadTime((signal) => objects.list(signal));
-    const epoch = objects.epochs.at(-1);
-    if (epoch === undefined) return { state };
-    await inReadTime((signal) => restoreSessions(frameStore.store, { id, directory, epoch, signal }));
-    return { state: storedState(state, objects), listed: objects };
+    const restored = async (signal: AbortSignal) => {
+      await objects.list(signal);
+      const epoch = objects.epochs.at(-1);
+      if (epoch !== undefined) await restoreSessions(frameStore.store, { id, directory, epoch, signal });
+    };
+    await inReadTime(restored, { timeoutMs: LIST_TIMEOUT_MS });
+    return objects.epochs.length === 0 ? { state } : { state: storedState(state, objects), listed: objects };
   } catch (error) {
     if (!isStoreError(error, "away")) throw error;
     log.error("boat loaded without what the object store has of it", { id, error: errorText(error) });
-    return { state: { ...state, isUnlisted: true } };
+    return { state: { ...state, isUnlisted: true }, listed: "away" };
   }
 }
 

@@ -131,6 +131,7 @@ Deno.test(
       assert.deepEqual([...cloud.instances].map(({ id }) => id), [BOAT]);
       await assert.rejects(cloud.boat.replica());
       store.before = () => {};
+      await cloud.boat.ship();
       await cloud.greeted({ headSeq: 10 });
       await cloud.boat.replica();
     }),
