@@ -79,7 +79,7 @@ export class Instance {
       },
       onVanished: (frames, reason) => this.#noteVanished(frames, reason),
     }, this.record);
-    this.live = new LiveFrames({ stores: this.#stores, settings: options.settings });
+    this.live = new LiveFrames({ record: this.record, stores: this.#stores, settings: options.settings });
     const common = { ...options, record: this.record, note: this.note };
     this.#copyDetector = new CopyDetector(common);
     this.former = new FormerHandshake(common);
@@ -237,7 +237,7 @@ export class Instance {
     return this.#turns.run(async () => {
       const wasOpen = this.isOpen;
       const journal = await this.#open();
-      if (wasOpen) await this.#stores.files.findMissing();
+      if (wasOpen) await this.#stores.update({ isListing: this.record.mayBeElsewhere(request) });
       const { failure } = this.#stores;
       if (failure !== undefined) throw unavailable(`nothing can be recorded: ${failure}`);
       // The cloud names the epochs of a peer's boat.

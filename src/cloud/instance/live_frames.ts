@@ -1,18 +1,23 @@
 import { type Message, newStoredFrame } from "../../frame/mod.ts";
 import { type LiveFrame, RpcError } from "../../replication/mod.ts";
 import { LiveRateMeter } from "../service/live_rate.ts";
-import { readLive } from "./sessions.ts";
+import type { InstanceRecord } from "./record.ts";
+import { addLive, readLive, unavailable } from "./sessions.ts";
 import type { InstanceSettings } from "./settings.ts";
 import type { InstanceStores } from "./stores.ts";
 
 /** The live frames of one boat, from whichever of its streams they come. */
 export class LiveFrames {
+  readonly #record: InstanceRecord;
   readonly #stores: InstanceStores;
   readonly #settings: () => InstanceSettings;
   readonly #frame: Message = { ...newStoredFrame(), monoMs: 0 };
   #rate: LiveRateMeter | undefined;
 
-  constructor({ stores, settings }: { stores: InstanceStores; settings: () => InstanceSettings }) {
+  constructor(
+    { record, stores, settings }: { record: InstanceRecord; stores: InstanceStores; settings: () => InstanceSettings },
+  ) {
+    this.#record = record;
     this.#stores = stores;
     this.#settings = settings;
   }
@@ -33,7 +38,31 @@ export class LiveFrames {
       );
     }
     if (seq === 0) this.#stores.replica?.introduce(frame);
-    else if (this.#stores.append(seq, frame)) this.#stores.replica?.publish(seq, frame);
+    else if (this.#append(seq, frame)) this.#stores.replica?.publish(seq, frame);
+  }
+
+  /**
+   * Appends a live frame to the journal. False if it is out of order and only a backfill can store it.
+   *
+   * @throws {RpcError} it cannot be recorded; the boat must send it again
+   */
+  #append(seq: number, frame: Message): boolean {
+    const { received, counters } = this.#record;
+    const { journal } = this.#stores;
+    if (!journal) throw unavailable("the boat's files are closed");
+    counters.liveFrames++;
+    if (seq <= journal.lastLive) {
+      counters[received.has(seq) ? "duplicateFrames" : "refusedFrames"]++;
+      return false;
+    }
+    if (!addLive(received, seq)) {
+      counters.duplicateFrames++;
+      return true;
+    }
+    if (journal.append(seq, frame)) return true;
+    received.forget({ start: seq, end: seq + 1 });
+    counters.refusedFrames++;
+    throw unavailable(`frame ${seq} cannot be recorded: ${this.#stores.failure ?? "the disk is too slow"}`);
   }
 
   /** The rate limit, shared by all streams of the boat. */

@@ -202,6 +202,15 @@ export class InstanceRecord {
   }
 
   /**
+   * True if the boat has deleted frames that are missing here, or counts in another epoch: another node may have stored them.
+   */
+  mayBeElsewhere({ epoch, oldestSeq, void: skipped, lost }: HandshakeRequest): boolean {
+    if (epoch?.toHex() !== this.epoch) return epoch !== undefined;
+    const missing = new Ranges(this.#received.holes(oldestSeq));
+    return missing.subtract(new Ranges([...skipped, ...lost])).count > 0;
+  }
+
+  /**
    * Adds the epochs that other nodes have stored: those after the current one begin. The frames of known ones are not added.
    *
    * @param stored in the order in which they began
@@ -286,7 +295,10 @@ export class InstanceRecord {
   }
 
   /** The same for a boat whose declarations are not accepted yet. Changes nothing. */
-  draft({ features, headSeq }: HandshakeRequest, { known, lastLive, settings }: AnswerOptions): HandshakeResponse {
+  draft(
+    { features, headSeq, oldestSeq }: HandshakeRequest,
+    { known, lastLive, settings }: AnswerOptions,
+  ): HandshakeResponse {
     const holes = this.#received.holes(headSeq + 1);
     const last = holes.at(-1);
     const highest = Math.max(headSeq, this.#received.last);
@@ -303,7 +315,7 @@ export class InstanceRecord {
     return {
       cursor: this.#received.cursor,
       // Later answers report the rest.
-      holes: (this.knowsHoles() ? holes : this.#newest(holes)).slice(-MAX_RANGES),
+      holes: (this.knowsHoles() ? holes : this.#newest(holes, oldestSeq)).slice(-MAX_RANGES),
       liveStartFrom,
       features: commonFeatures(FEATURES, features),
       known,
@@ -315,12 +327,15 @@ export class InstanceRecord {
   }
 
   /**
-   * Holes above the newest known frame. A boat without digests takes what is no hole for frames that are here, and begins a
-   * new epoch when it has not sent them.
+   * Holes above the newest known frame that the boat can fill. A boat without digests takes what is no hole for frames that
+   * are here, and begins a new epoch when it has not sent them.
    */
-  #newest(holes: readonly Range[]): Range[] {
+  #newest(holes: readonly Range[], oldestSeq: number): Range[] {
     const { last } = this.#received;
-    return last === 0 ? [] : holes.filter(({ start }) => start > last);
+    if (last === 0) return [];
+    return holes.flatMap(({ start, end }) =>
+      start > last && end > oldestSeq ? [{ start: Math.max(start, oldestSeq), end }] : []
+    );
   }
 
   /**

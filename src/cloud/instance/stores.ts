@@ -1,11 +1,10 @@
 import { type Clock, errorText, type Logger } from "../../base/mod.ts";
-import type { Message } from "../../frame/mod.ts";
 import { epochWordOf, openLocal } from "../../journal/mod.ts";
 import { Ranges, RpcError } from "../../replication/mod.ts";
 import { FileLedger } from "../files/file_ledger.ts";
 import { blockDevice, InstanceJournal } from "./journal.ts";
 import type { InstanceRecord, InstanceSummary } from "./record.ts";
-import { addLive, notListed, unavailable } from "./sessions.ts";
+import { notListed } from "./sessions.ts";
 import type { InstanceSettings } from "./settings.ts";
 import type { OpenReplica, Replica } from "../replica/replica.ts";
 import { isFrameKey } from "../store/object_names.ts";
@@ -169,7 +168,9 @@ export class InstanceStores {
     const record = this.#record;
     record.adoptEpochs(epochStates(objects));
     const { epoch, isUnlisted: isNew } = record;
-    if (epoch !== undefined) await inReadTime(async (signal) => await this.#sessions?.restore({ epoch, isNew, signal }));
+    if (epoch !== undefined) {
+      await inReadTime(async (signal) => await this.#sessions?.restore({ epoch, isNew, signal }));
+    }
     record.isUnlisted = false;
   }
 
@@ -257,30 +258,6 @@ export class InstanceStores {
     this.#journal?.pause(isPaused);
   }
 
-  /**
-   * Appends a live frame to the journal. False if it is out of order and only a backfill can store it.
-   *
-   * @throws {RpcError} it cannot be recorded; the boat must send it again
-   */
-  append(seq: number, frame: Message): boolean {
-    const { received, counters } = this.#record;
-    const journal = this.#journal;
-    if (!journal) throw unavailable("the boat's files are closed");
-    counters.liveFrames++;
-    if (seq <= journal.lastLive) {
-      counters[received.has(seq) ? "duplicateFrames" : "refusedFrames"]++;
-      return false;
-    }
-    if (!addLive(received, seq)) {
-      counters.duplicateFrames++;
-      return true;
-    }
-    if (journal.append(seq, frame)) return true;
-    received.forget({ start: seq, end: seq + 1 });
-    counters.refusedFrames++;
-    throw unavailable(`frame ${seq} cannot be recorded: ${this.failure ?? "the disk is too slow"}`);
-  }
-
   /** Marks newly synced live frames as durable, so that they may be acknowledged. */
   markDurable(): void {
     const range = this.#journal?.newlyDurable();
@@ -291,6 +268,28 @@ export class InstanceStores {
   account(): void {
     this.markDurable();
     if (this.#journal && this.#record.epoch !== undefined) this.#record.accounted = this.#journal.accounted;
+  }
+
+  /**
+   * Looks for files that have disappeared since they were opened.
+   *
+   * @param options.isListing true: also learns what other nodes have stored; it is unknown if the store does not answer
+   */
+  async update({ isListing }: { isListing: boolean }): Promise<void> {
+    if (isListing && this.#mayLack) await this.#relist();
+    await this.files.findMissing();
+  }
+
+  async #relist(): Promise<void> {
+    const [journal, ledger, store] = [this.#journal, this.#ledger, this.#store];
+    if (!journal || !ledger || !store || !await store.list()) return;
+    await journal.index.add(store.files);
+    const { epoch } = this.#record;
+    if (epoch === undefined) return;
+    const stored = store.storedOf(epoch);
+    ledger.setStored(stored);
+    this.files.markReceived(stored);
+    this.files.findUnheld();
   }
 
   /** True if frames are in local files, or may be, and not in the store; without a store always. */

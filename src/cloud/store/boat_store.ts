@@ -77,6 +77,7 @@ export class BoatStore {
       this.#isListed = true;
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
+      this.#isListed = false;
       this.#log.error("boat's objects not listed", { id: this.#id, error: errorText(error) });
     }
     return this.#isListed;

@@ -80,6 +80,33 @@ Deno.test(
 );
 
 Deno.test(
+  "a boat that comes back to a node is not asked for what another node has stored and it has deleted",
+  CLOUD,
+  () =>
+    inFolder(async (folder) => {
+      using disk = await openStore({ url: `file://${folder}/store` });
+      const store = new WrappedStore(disk);
+      const frameStore = (node: string): FrameStore => ({ store, cache: new ObjectCache({ store }), node });
+      await using one = await CloudFixture.start(`${folder}/one`, { frameStore: frameStore("one") });
+      await using two = await CloudFixture.start(`${folder}/two`, { frameStore: frameStore("two") });
+      // The first node does not notice that the boat has left.
+      await streamed(one, 1, 300);
+      await one.boat.ship();
+      (await streamed(two, 301, 700)).end();
+      await two.boat.ship();
+      const back = await one.greeted({ headSeq: 900, oldestSeq: 701, features: FEATURES });
+      assert.deepEqual(back.response.holes, [{ start: 701, end: 900 }]);
+      assert.equal(one.boat.record.storedThrough(), 700);
+      await streamed(two, 901, 950);
+      await two.boat.ship();
+      store.isAway = true;
+      const away = await one.greeted({ headSeq: 1000, oldestSeq: 951, features: FEATURES });
+      assert.deepEqual(away.response.holes, [{ start: 951, end: 1000 }]);
+      store.isAway = false;
+    }),
+);
+
+Deno.test(
   "a clone on another node must begin a new epoch before anything of it is accepted",
   CLOUD,
   () =>
