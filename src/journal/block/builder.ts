@@ -67,12 +67,15 @@ const MAX_FRAME_HEADER_BYTES = MAX_VARINT_BYTES + 4 + 2;
 /** Maximum size of the table at the start of a block; leaves space for claims. */
 const MAX_FIRST_TABLE_BYTES = 49_152;
 const VERSION = 2;
+/** Memory of a new block, bytes; a power of two. */
+const FIRST_BYTES = 16_384;
 
 /** An address claim inside the block. */
 type Claim = Pick<BlockDevice, "bus" | "src" | "name" | "activeFrom">;
 
 /**
- * Builds blocks of version 2, one at a time. Appending allocates nothing. The numbers in a block are consecutive; times are
+ * Builds blocks of version 2, one at a time. Its memory grows with the frames: in a cloud most blocks end early, because their
+ * frames go to the object store. The numbers in a block are consecutive; times are
  * exact and may go back.
  */
 export class BlockBuilder {
@@ -150,8 +153,7 @@ export class BlockBuilder {
     this.#entries = encodeEntries(devices, { maxBytes: maxTableBytes - fixed });
     this.#devices = devices;
     this.#tableBytes = this.#entries.reduce((sum, { bytes }) => sum + bytes.length + ENTRY_BUS_BYTES, fixed);
-    this.#bytes = new Uint8Array(this.blockBytes);
-    this.#view = new DataView(this.#bytes.buffer);
+    this.#resize(Math.min(FIRST_BYTES, this.blockBytes));
     this.#claims = [];
     this.#frames = 0;
     this.#at = start;
@@ -180,6 +182,8 @@ export class BlockBuilder {
       const tableFull = isClaim && this.#tableBytes + CLAIM_ENTRY_BYTES > MAX_TABLE_BYTES;
       if (tableFull || this.#at + needed > this.#limit) return this.#reject(needed);
     }
+    const end = this.#at + MAX_FRAME_HEADER_BYTES + length;
+    if (end > this.#bytes.length) this.#grow(end);
     if (this.#frames === 0) this.#start(seq, timeUs);
     if (isClaim) this.#addClaim(message);
     this.#write(message, delta);
@@ -193,6 +197,7 @@ export class BlockBuilder {
   /** Ends the block and returns its bytes; the caller owns them. */
   finish(): Uint8Array<ArrayBuffer> {
     this.#requireOpen();
+    if (this.#bytes.length < this.blockBytes) this.#resize(this.blockBytes, this.#bytes);
     const bytes = this.#bytes;
     this.#seal(bytes);
     this.#bytes = new Uint8Array(0);
@@ -214,9 +219,22 @@ export class BlockBuilder {
   /** A copy of the block as if it ended now; the block stays open. */
   copy(): Uint8Array<ArrayBuffer> {
     this.#requireOpen();
-    const bytes = this.#bytes.slice();
+    const bytes = new Uint8Array(this.blockBytes);
+    bytes.set(this.#bytes);
     this.#seal(bytes);
     return bytes;
+  }
+
+  #grow(needed: number): void {
+    let bytes = this.#bytes.length;
+    while (bytes < needed && bytes < this.blockBytes) bytes *= 2;
+    if (bytes > this.#bytes.length) this.#resize(bytes, this.#bytes);
+  }
+
+  #resize(bytes: number, content: Uint8Array = new Uint8Array(0)): void {
+    this.#bytes = new Uint8Array(bytes);
+    this.#bytes.set(content);
+    this.#view = new DataView(this.#bytes.buffer);
   }
 
   #requireOpen(): void {
