@@ -1,4 +1,4 @@
-import type { Device } from "@vessel/gateway/client";
+import type { PastDevice } from "@vessel/gateway/client";
 import { labelsOfPayload } from "@vessel/gateway/pgn";
 import { formatItems, type ItemColumn } from "../program/table.ts";
 import { bytesText, timeOfDay } from "./frame_text.ts";
@@ -8,7 +8,7 @@ const ADDRESS_CLAIM = 60928;
 const NO_PAYLOAD = new Uint8Array(0);
 
 /** A column of devices. */
-interface DeviceColumn extends ItemColumn<Device> {
+interface DeviceColumn extends ItemColumn<PastDevice> {
   /** Least line width that has this column, characters. */
   fromWidth?: number;
 }
@@ -21,13 +21,18 @@ const COLUMNS: readonly DeviceColumn[] = [
   { title: "SOFTWARE", max: 16, fromWidth: 140, text: ({ software_version = "" }) => software_version },
   { title: "CLASS", fromWidth: 120, text: className },
   { title: "INST", align: "right", text: ({ device_instance }) => numberText(device_instance) },
-  { title: "FRAMES", align: "right", fromWidth: 100, text: ({ packet_count }) => String(packet_count) },
-  { title: "BYTES", align: "right", fromWidth: 110, text: ({ byte_count }) => bytesText(byte_count) },
+  { title: "FRAMES", align: "right", fromWidth: 100, text: ({ packet_count }) => packet_count?.toString() ?? "?" },
+  {
+    title: "BYTES",
+    align: "right",
+    fromWidth: 110,
+    text: ({ byte_count }) => byte_count === null ? "?" : bytesText(byte_count),
+  },
   { title: "LAST", text: ({ last_seen }) => timeOfDay(last_seen) },
 ];
 
 /** Table of devices, sorted by bus and address. Narrow terminals have fewer columns. */
-export function deviceTable(devices: readonly Device[], form: { width: number; color: boolean }): string {
+export function deviceTable(devices: readonly PastDevice[], form: { width: number; color: boolean }): string {
   if (devices.length === 0) return "No devices seen yet";
   const columns = COLUMNS.filter(({ fromWidth = 0 }) => form.width >= fromWidth);
   return formatItems(inOrder(devices), { columns: withBus(devices, columns), ...form });
@@ -51,7 +56,7 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function className({ device_class }: Device): string {
+function className({ device_class }: PastDevice): string {
   if (device_class === undefined) return "";
   return labelsOfPayload(ADDRESS_CLAIM, NO_PAYLOAD, { device_class })?.device_class?.toString() ??
     `Class ${device_class}`;

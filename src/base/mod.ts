@@ -11,6 +11,7 @@ export * from "./disk_space.ts";
 export * from "./file_error.ts";
 export * from "./interrupter.ts";
 export * from "./json_file.ts";
+export * from "./json_members.ts";
 export * from "./late_import.ts";
 export * from "./line_log.ts";
 export * from "./log.ts";

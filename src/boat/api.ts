@@ -16,6 +16,7 @@ import {
 } from "../http/mod.ts";
 import type { BusCounts } from "../journal/mod.ts";
 import type { Connections, Handler, TlsFiles } from "../listen/mod.ts";
+import type { Past } from "../past/mod.ts";
 import type { BoatLink, StoredProgress } from "../replication/mod.ts";
 import type { SeriesRollup } from "../series/mod.ts";
 import type { StreamHub } from "../stream/mod.ts";
@@ -34,6 +35,7 @@ export interface ApiParts {
   stores: BoatFeed;
   stored: StoredProgress | undefined;
   rollup?: SeriesRollup | undefined;
+  past?: Past | undefined;
   hub: StreamHub;
   signalk: SignalK | undefined;
   webApps: readonly WebApp[];
@@ -98,6 +100,7 @@ export function apiOf(
     },
     ...(journal && { journal }),
     ...(parts.rollup && { rollup: () => parts.rollup }),
+    ...(parts.past && { past: () => parts.past }),
     ...(parts.signalk && { signalk: parts.signalk }),
     webApps: parts.webApps,
     proof: () => proofOf(parts),
@@ -141,7 +144,7 @@ function metricsOf(
 
 /** Evaluates the health of the server on each call. */
 export function healthOf(
-  { stores, rollup, signalk, pipelines, transmit, integrations, link, tls, clock }: ApiParts,
+  { stores, rollup, past, signalk, pipelines, transmit, integrations, link, tls, clock }: ApiParts,
   busSilenceMs: () => number | undefined,
 ): () => Health {
   const startedMs = clock.monoMs();
@@ -157,6 +160,7 @@ export function healthOf(
         ...integrations.health(),
         ...(signalk && { signalk: signalk.health() }),
         ...(rollup && { series: rollup.health() }),
+        ...(past && { past: past.health() }),
         ...(tls && { tls: tls.health() }),
         ...(link?.certificate.endMs !== undefined && { replication_certificate: link.certificate.health() }),
       },

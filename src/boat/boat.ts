@@ -7,7 +7,7 @@ import {
   StallDetector,
   systemClock,
 } from "../base/mod.ts";
-import type { Broker } from "../broker/mod.ts";
+import { type Broker, DEFAULT_MAX_VALUES } from "../broker/mod.ts";
 import type { CanBus } from "../can/mod.ts";
 import type { Message } from "../frame/mod.ts";
 import { BOAT_DEFAULTS, type BoatLimits, type ServerOptions, sessionLimitsOf } from "./limits.ts";
@@ -29,6 +29,7 @@ import {
   TlsFiles,
   type TlsPaths,
 } from "../listen/mod.ts";
+import { Past } from "../past/mod.ts";
 import { SeriesRollup } from "../series/mod.ts";
 import { StreamMemory } from "../stream/mod.ts";
 import { IdentityRequests, type SendSettings } from "../transmit/mod.ts";
@@ -155,6 +156,7 @@ async function openParts(
   const { pipelines, close: closeBuses } = busPipelinesOf(buses, { counters, maxAssemblies, publish, log, stall });
   const identity = settings.discovery === false ? undefined : new IdentityRequests({ broker, buses, clock, log });
   const rollup = rollupOf(settings.seriesPgns, { stores, log });
+  const past = pastOf(limits, { stores, maxValues: settings.maxValues, log });
   const signalk = signalkOf(settings, { broker, hub, clock, log });
   const webApps = settings.webApps === undefined ? [] : await findWebApps(settings.webApps, log);
   return {
@@ -162,6 +164,7 @@ async function openParts(
     stores,
     stored,
     rollup,
+    past,
     hub,
     signalk,
     webApps,
@@ -258,10 +261,26 @@ function sendSettingsOf({ sendEnabled, readOnly, sendRules, sendRateLimit, sendR
 }
 
 /** The sidecars are closed last, after the last block was written. */
-async function closeStores({ stores, stored, rollup }: Pick<ApiParts, "stores" | "stored" | "rollup">): Promise<void> {
+async function closeStores(
+  { stores, stored, rollup, past }: Pick<ApiParts, "stores" | "stored" | "rollup" | "past">,
+): Promise<void> {
+  await past?.stop();
   await stores.close();
   await stored?.close();
   await rollup?.stop();
+}
+
+/** What was shown at any time of the journal; undefined if nothing is recorded. */
+function pastOf(
+  limits: BoatLimits,
+  { stores: { journal, feed: { broker: { buses, decoder } } }, maxValues = DEFAULT_MAX_VALUES, log }:
+    & Pick<ApiParts, "stores" | "log">
+    & { maxValues: number | undefined },
+): Past | undefined {
+  if (!journal) return undefined;
+  const { index } = journal;
+  const deviceIdleTimeoutMs = () => limits.deviceIdleTimeoutMs;
+  return new Past({ index, buses, decoder, maxValues, deviceIdleTimeoutMs, forgets: "start", log });
 }
 
 /** Builds the sidecars of the journal; undefined if nothing is recorded, or no PGNs are configured. */

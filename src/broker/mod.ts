@@ -13,4 +13,5 @@ export * from "./frame_json.ts";
 export * from "./registry.ts";
 export * from "./ring.ts";
 export * from "./ring_pool.ts";
+export * from "./tables.ts";
 export * from "./values.ts";

@@ -3,6 +3,7 @@ import { readHistory } from "./history_pages.ts";
 import { type StreamSettings, Subscription } from "./live_stream.ts";
 import { decodedValuesOf, deviceOf, healthOf, replicationOf } from "./other_forms.ts";
 import { parseMetrics } from "./metrics.ts";
+import { PastClient } from "./past.ts";
 import { Session } from "./session.ts";
 import { SessionCalls, type SessionOptions } from "./session_calls.ts";
 import type { Filter } from "../filter/mod.ts";
@@ -12,11 +13,13 @@ import type { SeriesQuery, SeriesReply } from "./types_series.ts";
 import type {
   BoatAlert,
   BoatHealth,
+  CallOptions,
   ClientFrame,
   DecodedLastValue,
   DeviceQuery,
   HistoryQuery,
   LabelledDevice,
+  LabelOptions,
   LastValues,
   MessageToSend,
   Metric,
@@ -25,18 +28,6 @@ import type {
   ServerInfo,
   ServerLimit,
 } from "./types.ts";
-
-/** Options of a call. */
-export interface CallOptions {
-  /** Aborts the call with the reason of the signal. */
-  signal?: AbortSignal;
-}
-
-/** Options of a call whose result contains codes. */
-export interface LabelOptions extends CallOptions {
-  /** Adds `labels`: texts for the codes. A server without labels responds with an error. */
-  labels?: boolean;
-}
 
 /** Options of {@linkcode Client.subscribe}. */
 export interface SubscribeOptions extends CallOptions {
@@ -99,6 +90,11 @@ export class Client {
   ): Promise<LastValues<DecodedLastValue>[]> {
     const query = { ...filter, ...(labels && { labels }) };
     return decodedValuesOf(await this.#api.json<LastValues<DecodedLastValue>[]>("/values/decoded", { query, signal }));
+  }
+
+  /** What the server showed at a time, RFC 3339 if it is a text. */
+  at(time: Date | string): PastClient {
+    return new PastClient(this.#api, time);
   }
 
   /** What a skipper reads, such as depth: newest values by device, their ages, and the preferred device. */

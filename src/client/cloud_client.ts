@@ -1,6 +1,7 @@
 import { type Api, pathPart } from "./api.ts";
-import { type CallOptions, Client } from "./client.ts";
+import { Client } from "./client.ts";
 import type { StreamSettings } from "./live_stream.ts";
+import type { CallOptions } from "./types.ts";
 import type { CloudHealth, InstanceStatus, InstanceSummary, ReplicationEvent } from "./types_cloud.ts";
 
 /** A cloud server with its boats. Errors are those of {@linkcode Client}. */

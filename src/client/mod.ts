@@ -7,11 +7,12 @@
 export type { Filter } from "../filter/mod.ts";
 export type { Device, DeviceEvent, Frame } from "../frame/mod.ts";
 export type { Fetch } from "./api.ts";
-export { type CallOptions, Client, type LabelOptions, type SubscribeOptions } from "./client.ts";
+export { Client, type SubscribeOptions } from "./client.ts";
 export { CloudClient } from "./cloud_client.ts";
 export { type ClientOptions, connect, connectCloud } from "./connect.ts";
 export * from "./errors.ts";
 export type { Subscription } from "./live_stream.ts";
+export { PastClient, type PastDevice } from "./past.ts";
 export type { Reading } from "./reading.ts";
 export type { RetryOptions } from "./retry.ts";
 export type { Session } from "./session.ts";

@@ -1,6 +1,18 @@
 import type { Device, DeviceEvent, Frame } from "../frame/mod.ts";
 import type { Filter } from "../filter/mod.ts";
 
+/** Options of a call. */
+export interface CallOptions {
+  /** Aborts the call with the reason of the signal. */
+  signal?: AbortSignal;
+}
+
+/** Options of a call whose result contains codes. */
+export interface LabelOptions extends CallOptions {
+  /** Adds `labels`: texts for the codes. A server without labels responds with an error. */
+  labels?: boolean;
+}
+
 /** A value in a decoded payload. */
 export type DecodedFieldValue =
   | number

@@ -63,6 +63,8 @@ export interface RecordingOptions {
   reserve?: number;
 }
 
+const BOOT_ID_BYTES = 16;
+
 /** Entry of a block's device table. */
 function blockDevice({ bus, src, name = 0n, product = NO_PRODUCT }: DeviceRecord): BlockDevice {
   return { bus, src, name, activeFrom: 0, ...product };
@@ -89,6 +91,7 @@ export async function openRecording(
     ...options,
     stored,
     buses,
+    bootId: crypto.getRandomValues(new Uint8Array(BOOT_ID_BYTES)),
     devices: () => Array.from(registry, blockDevice).filter(({ name }) => name !== 0n),
     productOf: (bus, src) => registry.get(bus, src)?.product,
     counts,

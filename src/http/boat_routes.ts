@@ -9,8 +9,10 @@ import type { HistoryIndex } from "./history/history.ts";
 import { HistoryTurns } from "./history/turns.ts";
 import type { ReplicationStatus } from "../replication/mod.ts";
 import { type Proof, proofRoute } from "./proof.ts";
+import { healthAt } from "./past.ts";
 import { readRows } from "./read_routes.ts";
 import { replicationRoute } from "./replication_route.ts";
+import type { Past } from "../past/mod.ts";
 import type { SignalK } from "./signalk/signalk.ts";
 import type { WebApp } from "./webapps.ts";
 import { signalkOpenRoutes } from "./signalk/routes.ts";
@@ -43,6 +45,8 @@ export interface BoatApi extends Omit<SessionApi, "sessions"> {
   journal?: { index: HistoryIndex };
   /** Left out: the journal has no sidecars. */
   rollup?: () => SeriesRollup | undefined;
+  /** Left out: nothing is recorded. */
+  past?: () => Past | undefined;
   /** Left out: Signal K is off. */
   signalk?: SignalK;
   /** Web apps that are served, too; default none. */
@@ -79,6 +83,7 @@ export function boatRoutes(api: BoatApi): RouteTable {
     ...stateRoutes({
       ...api,
       healthSchema,
+      ...(api.past && { healthAt: (at, request) => healthAt({ ...api, histories }, { at, request }) }),
       metrics: () => new Response(metrics.text(), { headers: { "Content-Type": METRICS_TYPE } }),
     }),
   ];

@@ -1,5 +1,6 @@
 import { apiText } from "./api_text.ts";
 import { z } from "zod";
+import { errorText, parseTimestamp } from "../base/mod.ts";
 import { boundFilter, type Filter, FilterError } from "../filter/mod.ts";
 import { MAX_MESSAGE_BYTES } from "../frame/mod.ts";
 import { badParameter } from "./reply.ts";
@@ -68,6 +69,42 @@ export function flag(description: string) {
     .clone().register(apiText, { type: "boolean", default: false, description });
 }
 
+/**
+ * A text parameter; if it is repeated, the last value counts.
+ *
+ * @param parse returns undefined, or throws a RangeError, for invalid text
+ */
+export function parsed<T>(parse: (text: string) => T | undefined, expected: string) {
+  return boundedList(
+    z.string().transform((text, context) => {
+      let message = `expected ${expected}, got "${text}"`;
+      try {
+        const value = parse(text);
+        if (value !== undefined) return value;
+      } catch (error) {
+        message = errorText(error);
+      }
+      context.addIssue({ code: "custom", message });
+      return z.NEVER;
+    }),
+  );
+}
+
+/** The last value of a repeated parameter. */
+export const last = <T>(values: readonly T[] | undefined): T | undefined => values?.at(-1);
+
+/** Times, microseconds since 1970. */
+export const timeText = parsed(parseTimestamp, "an RFC 3339 time such as 2026-01-02T03:04:05Z");
+
+/** The parameter that asks for what was shown at a time. */
+export const atParameter = timeText.optional().transform(last).clone().register(apiText, {
+  type: "string",
+  format: "date-time",
+  description:
+    "What was shown at this time, from the journal; default now. The header State-Since says from which time on " +
+    "messages were known",
+});
+
 /** The parameters of the specification's Filter object. */
 export const filterQuery = z.object({
   pgn: repeated(uint(MAX_UINT32), "Include these PGNs; repeatable, OR'd"),
@@ -82,10 +119,13 @@ export const filterQuery = z.object({
 export const labelsFlag = flag("Add a `labels` object: the meanings of enumeration values by field name");
 
 /** The parameters of the decoded values. */
-export const decodedQuery = filterQuery.extend({ labels: labelsFlag });
+export const decodedQuery = filterQuery.extend({ labels: labelsFlag, at: atParameter });
+
+/** The parameters of the last values. */
+export const valuesQuery = filterQuery.extend({ at: atParameter });
 
 /** The parameters of the device table. */
-export const devicesQuery = z.object({ labels: labelsFlag });
+export const devicesQuery = z.object({ labels: labelsFlag, at: atParameter });
 
 /** The parameters of a stream. */
 export const streamQuery = filterQuery.extend({

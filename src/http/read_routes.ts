@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { Caller } from "./auth.ts";
 import { historyRow, type HistorySource } from "./history/history.ts";
-import { decodedQuery, devicesQuery, eventsQuery, filterOf, filterQuery, streamQuery } from "./params.ts";
+import { decodedQuery, devicesQuery, eventsQuery, filterOf, streamQuery, valuesQuery } from "./params.ts";
+import { type PastSource, SINCE_HEADERS, tablesAt } from "./past.ts";
 import { listDevices, listValues } from "./reads.ts";
 import { json, jsonList } from "./reply.ts";
 import { admitStream, type StreamAdmission } from "./streams/client_queue.ts";
@@ -15,7 +16,7 @@ import { EventStream } from "./streams/sse.ts";
 import { checkUpgrade, upgradeToStream } from "./streams/websocket.ts";
 
 /** Dependencies of the reading endpoints of one boat. */
-export interface ReadApi extends StreamAdmission, HistorySource, SeriesSource, SignalKApi {
+export interface ReadApi extends StreamAdmission, HistorySource, PastSource, SeriesSource, SignalKApi {
   /** Left out: the server cannot send. */
   sending?: Omit<SendApi, "broker">;
 }
@@ -44,23 +45,31 @@ export const readRows: RouteTable<ReadApi> = [
     path: "/devices",
     summary: "All devices seen on the buses",
     query: devicesQuery,
-    replies: { 200: ["application/json", z.array(labelledDeviceSchema)] },
-    answer: (_request, query, _parts, { subject }) => json(listDevices(subject.broker, query)),
+    replies: { 200: ["application/json", z.array(labelledDeviceSchema), SINCE_HEADERS], 404: PROBLEM, 503: PROBLEM },
+    answer: async (request, { at, labels }, _parts, { subject }) => {
+      const { broker, marked, isCounted } = await tablesAt(subject, { at, request });
+      return marked(json(listDevices(broker, { labels, isCounted })));
+    },
   }),
   route({
     path: "/values",
     summary: "The newest frame of every (device, PGN) pair",
-    query: filterQuery,
-    replies: { 200: ["application/json", z.array(valuesSchema)] },
-    answer: (_request, query, _parts, { subject }) => jsonList(listValues(subject.broker, filterOf(query))),
+    query: valuesQuery,
+    replies: { 200: ["application/json", z.array(valuesSchema), SINCE_HEADERS], 404: PROBLEM, 503: PROBLEM },
+    answer: async (request, { at, ...query }, _parts, { subject }) => {
+      const { broker, marked } = await tablesAt(subject, { at, request });
+      return marked(jsonList(listValues(broker, filterOf(query))));
+    },
   }),
   route({
     path: "/values/decoded",
     summary: "The newest frame of every (device, PGN) pair, with its description and decoded fields",
     query: decodedQuery,
-    replies: { 200: ["application/json", z.array(decodedValuesSchema)] },
-    answer: (_request, query, _parts, { subject }) =>
-      jsonList(listValues(subject.broker, filterOf(query), { decode: true, labels: query.labels })),
+    replies: { 200: ["application/json", z.array(decodedValuesSchema), SINCE_HEADERS], 404: PROBLEM, 503: PROBLEM },
+    answer: async (request, { at, labels, ...query }, _parts, { subject }) => {
+      const { broker, marked } = await tablesAt(subject, { at, request });
+      return marked(jsonList(listValues(broker, filterOf(query), { decode: true, labels })));
+    },
   }),
   historyRow,
   ...sourceRows,

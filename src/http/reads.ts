@@ -17,18 +17,29 @@ export type DeviceValue = Omit<ShownValues["values"][number], "decoded" | "label
 /** Last values of one device. */
 export type DeviceValues = Omit<ShownValues, "values"> & { values: DeviceValue[] };
 
-/** A device with the labels of its codes. */
-export type LabelledDevice = Device & { labels?: Labels };
+/** A device with the labels of its codes. Its counters are null where they are not known. */
+export type LabelledDevice = Omit<Device, "packet_count" | "byte_count"> & {
+  packet_count: number | null;
+  byte_count: number | null;
+  labels?: Labels;
+};
 
 /** PGN that defines the codes of a device. */
 const ADDRESS_CLAIM = 60928;
 
 /** The device table, sorted by bus and address. */
-export function listDevices({ registry }: Broker, { labels = false }: { labels?: boolean } = {}): LabelledDevice[] {
+export function listDevices(
+  { registry }: Broker,
+  { labels = false, isCounted = true }: { labels?: boolean; isCounted?: boolean } = {},
+): LabelledDevice[] {
   return Array.from(registry, (device) => {
     const described = registry.describe(device);
     const words = labels ? labelsOfDevice(described) : undefined;
-    return words ? { ...described, labels: words } : described;
+    return {
+      ...described,
+      ...(!isCounted && { packet_count: null, byte_count: null }),
+      ...(words && { labels: words }),
+    };
   });
 }
 

@@ -60,8 +60,15 @@ const deviceMembers = {
 /** Entry of the device table. */
 export const deviceSchema = named("Device", deviceMembers);
 
+const knownCount = described(count.nullable(), "null with at: frames are missing, so that it is not known");
+
 /** Entry of the device table with the labels of its codes. */
-export const labelledDeviceSchema = named("LabelledDevice", { ...deviceMembers, labels: codeLabelsSchema.optional() });
+export const labelledDeviceSchema = named("LabelledDevice", {
+  ...deviceMembers,
+  packet_count: knownCount,
+  byte_count: knownCount,
+  labels: codeLabelsSchema.optional(),
+});
 
 const valueSchema = z.object({ pgn: count, ts: time, data: z.string(), seq: count });
 const deviceOfValues = {
@@ -191,7 +198,7 @@ export const healthSchema = named("Health", {
     device_count: count,
     ring_entries: count,
     ring_capacity: count,
-  }),
+  }).clone().register(apiText, { description: "With at only status, head_seq and device_count" }),
   /** Time of the newest frame of any bus; null before the first. */
   last_frame_at: time.nullable(),
   replication: z.object({

@@ -1,14 +1,18 @@
 import { z } from "zod";
 import { describePgn, listPgns, type PgnDescription, spansOfPayload } from "../pgn/mod.ts";
-import { noQuery, payloadQuery, pgnPart } from "./params.ts";
+import { atParameter, noQuery, payloadQuery, pgnPart } from "./params.ts";
 import { ApiError, json, jsonList } from "./reply.ts";
 import { type About, route, type RouteTable, routeWithParts } from "./routes.ts";
 import { fieldSpanSchema, pgnSchema, pgnSummarySchema, PROBLEM, statusSchema } from "./schemas.ts";
+
+const healthQuery = z.object({ at: atParameter });
 
 /** Dependencies of the health and metrics endpoints. */
 export interface StateApi {
   /** Evaluates the current health. */
   health: () => { status: "ok" | "degraded" | "unhealthy" };
+  /** What the journal says of the health at a time, microseconds since 1970; left out: nothing is recorded. */
+  healthAt?: ((at: number, request: Request) => Promise<Response>) | undefined;
   /** Schema of the health body. */
   healthSchema: z.ZodObject;
   /** True while the server ends its connections before it stops; left out: it never drains. */
@@ -18,15 +22,20 @@ export interface StateApi {
 }
 
 /** Health and metrics endpoints. */
-export function stateRoutes({ health, healthSchema, isDraining, metrics }: StateApi): RouteTable {
+export function stateRoutes({ health, healthAt, healthSchema, isDraining, metrics }: StateApi): RouteTable {
   return [
     route({
       path: "/healthz",
       isOpen: true,
-      summary: "Health of the server and its components",
-      query: noQuery,
+      summary: "Health of the server and its components; with at: what the journal says of a time",
+      query: healthAt ? healthQuery : noQuery,
       replies: { 200: ["application/json", healthSchema], 503: ["application/json", healthSchema] },
-      answer: () => healthReply(health()),
+      answer: (request, query, _parts, { caller: { scopes } }) => {
+        const at = "at" in query && typeof query.at === "number" ? query.at : undefined;
+        if (!healthAt || at === undefined) return healthReply(health());
+        if (!scopes.includes("read")) throw new ApiError(401, "The health of a time needs a token with the scope read");
+        return healthAt(at, request);
+      },
     }),
     route({
       path: "/readyz",

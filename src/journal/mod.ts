@@ -32,6 +32,7 @@ export {
   SourceUnavailableError,
 } from "./file/source.ts";
 export * from "./file/layout.ts";
+export { UNORDERED_PREFIX } from "./file/order.ts";
 export {
   JOURNAL_DIRECTORY_MODE,
   JOURNAL_EXTENSION,
@@ -40,6 +41,7 @@ export {
   parseFileName,
   SIDECAR_EXTENSION,
   sidecarOf,
+  tablesOf,
 } from "./file/name.ts";
 export type { BlockRange } from "./index/block_table.ts";
 export {

@@ -33,11 +33,11 @@ export interface Gap {
 /** `restart`: numbers skipped at a start; `disk`: frames that could not be written; `source`: the frames arrived with a gap. */
 export type GapReason = "restart" | "disk" | "source";
 
-/** The machine's clocks when a recording began. */
+/** The clocks of the server when a block began. */
 export interface BootRecord {
-  /** 16 bytes, different after each boot. */
+  /** 16 bytes, different at each start of the server. */
   bootId: Uint8Array<ArrayBuffer>;
-  /** Monotonic time, milliseconds. */
+  /** Monotonic time, milliseconds since some moment before the start. */
   monoMs: number;
   /** Wall-clock time of the same moment, microseconds since 1970. */
   timeUs: number;
@@ -61,7 +61,7 @@ export interface BlockMetadata {
   buses?: readonly string[];
   /** 16 bytes that identify the epoch. */
   epoch?: Uint8Array<ArrayBuffer>;
-  /** Clocks at the start of the recording. */
+  /** Clocks at the start of the block. */
   boot?: BootRecord;
   /** Frames missing before the block. */
   gap?: Gap;

@@ -5,7 +5,7 @@ import { buildCanId, pgnOfId } from "../../src/frame/mod.ts";
 import { message } from "../support/messages.ts";
 import { Random } from "../support/random.ts";
 import { anyMessage } from "./replica_fixture.ts";
-import { BoatClock } from "../../src/cloud/replica/warm_up.ts";
+import { FrameClock } from "../../src/past/mod.ts";
 
 const BUSES = ["can0", "can1"];
 const EPOCH = "a1".repeat(16);
@@ -122,7 +122,7 @@ Deno.test("a boat that fills all values with long payloads has the newest writte
 
 /** What was counted after each of these times, seconds. */
 function counted(times: readonly number[], newest?: number): number[] {
-  const time = new BoatClock({ maxStepMs: 60_000, newestMs: newest === undefined ? undefined : newest * 1000 });
+  const time = new FrameClock({ maxStepMs: 60_000, newestMs: newest === undefined ? undefined : newest * 1000 });
   return times.map((seconds) => time.advance(seconds * 1000) / 1000);
 }
 

@@ -3,8 +3,10 @@
  *
  * @module
  */
+import type { PastClient } from "@vessel/gateway/client";
 import { labelsOptions, outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
 import { deviceTable } from "../../client/devices_table.ts";
+import { atChecks, atOptions, timeOf } from "../../client/time_option.ts";
 import { runOnServer, type ServerContext, writeJson, writeJsonLine } from "../../client/server_command.ts";
 import { watch } from "../../client/server_watch.ts";
 import { EXIT, type Program, type ProgramContext } from "../../program/program.ts";
@@ -26,6 +28,7 @@ const options = {
       "for each change, {event, device}; event is present, added, updated or removed.",
   }),
   ...labelsOptions,
+  ...atOptions,
   ...programOptions,
 };
 
@@ -34,7 +37,7 @@ export const program: Program<SettingsOf<typeof options>> = {
   name: "vbg devices",
   summary: "lists the devices seen on the buses; times are UTC",
   options,
-  checks: serverChecks,
+  checks: [...serverChecks, ...atChecks],
 };
 
 /** Runs `vbg devices`. Returns the exit code. */
@@ -44,15 +47,16 @@ export async function run(context: ProgramContext): Promise<number> {
     interrupted: ({ watch }) => watch ? EXIT.ok : EXIT.interrupted,
     run: async (settings, server) => {
       const { client, output, json, signal } = server;
-      if (settings.watch) return json ? await printChanges(server) : await watch(server, () => table(server));
-      if (!json) return await output.write(await table(server) + "\n");
-      await writeJson(output, await client.devices({ signal, labels: settings.labels }));
+      if (settings.watch) return json ? await printChanges(server) : await watch(server, () => table(client, server));
+      const source = settings.at ? client.at(timeOf(settings.at, server.clock.wallUs() / 1000)) : client;
+      if (!json) return await output.write(await table(source, server) + "\n");
+      await writeJson(output, await source.devices({ signal, labels: settings.labels }));
     },
   });
 }
 
-async function table({ client, output, signal }: ServerContext): Promise<string> {
-  return deviceTable(await client.devices({ signal }), { width: output.columns, color: output.hasColor });
+async function table(source: Pick<PastClient, "devices">, { output, signal }: ServerContext): Promise<string> {
+  return deviceTable(await source.devices({ signal }), { width: output.columns, color: output.hasColor });
 }
 
 /** Requests the list again after every new connection, since changes in between are not reported. */

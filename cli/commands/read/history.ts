@@ -10,7 +10,8 @@ import type { Program, ProgramContext } from "../../program/program.ts";
 import { type Output, paint } from "../../program/terminal.ts";
 import { LiveDump } from "../dump/frame.ts";
 import { DumpView } from "../dump/view.ts";
-import { historyChecks, historyOptions, type HistorySettings, timeOf } from "./history_options.ts";
+import { timeOf } from "../../client/time_option.ts";
+import { historyChecks, historyOptions, type HistorySettings } from "./history_options.ts";
 
 /** Name, operands and settings of `vbg history`. */
 export const program: Program<HistorySettings> = {

@@ -1,4 +1,3 @@
-import { parseDuration } from "@vessel/gateway/base";
 import {
   filterChecks,
   filterOptions,
@@ -8,15 +7,13 @@ import {
   serverOptions,
   unitsOptions,
 } from "../../client/client_options.ts";
+import { when } from "../../client/time_option.ts";
 import { programOptions } from "../../settings/common_options.ts";
-import { durationText, flagGroup, optional, readTimestamp } from "../../settings/option_types.ts";
-import type { Check, Option, SettingsOf } from "../../settings/options.ts";
+import { flagGroup, optional } from "../../settings/option_types.ts";
+import type { Check, SettingsOf } from "../../settings/options.ts";
 
 const frames = flagGroup("Frames");
 const output = flagGroup("Output");
-
-/** An absolute time, or a time before now. */
-export type When = { kind: "at"; text: string } | { kind: "ago"; ms: number };
 
 const time = flagGroup("Time");
 const DEFAULT_LIMIT = 10_000;
@@ -68,32 +65,3 @@ export type HistorySettings = SettingsOf<typeof historyOptions>;
 
 /** Rules over several settings. */
 export const historyChecks: readonly Check<HistorySettings>[] = [...serverChecks, ...filterChecks];
-
-/** The time as a parameter of a request. */
-export function timeOf(when: When, nowMs: number): string {
-  return when.kind === "at" ? when.text : new Date(nowMs - when.ms).toISOString();
-}
-
-function when(name: string, { default: standard, help }: { default: When; help: string }): Option<When> {
-  return time.structured<When>({
-    name,
-    placeholder: "TIME",
-    default: standard,
-    help,
-    parseText: readWhen,
-    format: (value) => value.kind === "at" ? value.text : durationText(value.ms),
-  });
-}
-
-function readWhen(text: string): When {
-  if (/^\d{4}-/.test(text)) {
-    readTimestamp(text);
-    return { kind: "at", text };
-  }
-  try {
-    return { kind: "ago", ms: parseDuration(text) };
-  } catch {
-    const forms = "RFC 3339, such as 2024-06-01T12:00:00Z, or how long ago, such as 2h";
-    throw new RangeError(`Cannot read the time "${text}": expected ${forms}`);
-  }
-}

@@ -15,6 +15,7 @@ import {
   unitsOf,
   unitsOptions,
 } from "../../client/client_options.ts";
+import { atChecks, atOptions, timeOf } from "../../client/time_option.ts";
 import { runOnServer, type ServerContext, writeJson, writeJsonLine } from "../../client/server_command.ts";
 import { pollServer, watch } from "../../client/server_watch.ts";
 import { EXIT, type Program, type ProgramContext } from "../../program/program.ts";
@@ -42,6 +43,7 @@ const options = {
   }),
   ...unitsOptions,
   ...labelsOptions,
+  ...atOptions,
   ...programOptions,
 };
 
@@ -53,6 +55,7 @@ export const program: Program<SettingsOf<typeof options>> = {
   checks: [
     ...serverChecks,
     ...filterChecks,
+    ...atChecks,
     refuse(
       ["raw", "decode"],
       ({ raw, decode }, isGiven) => raw && decode && isGiven("decode") && "Cannot use both -raw and -decode",
@@ -72,10 +75,11 @@ export async function run(context: ProgramContext): Promise<number> {
       const isDecoded = settings.decode && !settings.raw;
       const filter: Filter = filterOf(settings, server.exclusions);
       await server.doubtFilter(filter);
+      const source = settings.at ? client.at(timeOf(settings.at, server.clock.wallUs() / 1000)) : client;
       const get = async (): Promise<Values> =>
         isDecoded
-          ? await client.decodedValues(filter, { signal, labels: json && settings.labels })
-          : await client.values(filter, { signal });
+          ? await source.decodedValues(filter, { signal, labels: json && settings.labels })
+          : await source.values(filter, { signal });
       const units = unitsOf(settings, output);
       const text = async () => valuesText(await get(), { width: output.columns, color: output.hasColor, units });
       if (settings.watch) return json ? await printNew(server, get) : await watch(server, text);

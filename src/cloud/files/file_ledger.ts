@@ -1,6 +1,5 @@
-import { AtomicFile, type DurableFile, JsonFile, type Logger, readJsonFile } from "../../base/mod.ts";
+import { asRecord, AtomicFile, type DurableFile, JsonFile, type Logger, readJsonFile } from "../../base/mod.ts";
 import { EPOCH_BYTES, Ranges } from "../../replication/mod.ts";
-import { asRecord } from "../state/state_file.ts";
 
 /** Name of the ledger file in a boat's directory. */
 const LEDGER_FILE = "files.json";

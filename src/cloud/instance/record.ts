@@ -201,9 +201,7 @@ export class InstanceRecord {
     return evaluateEpoch(this.#epochs, { epoch, headSeq, last: this.#received.last, former: formerIds });
   }
 
-  /**
-   * True if the boat has deleted frames that are missing here, or counts in another epoch: another node may have stored them.
-   */
+  /** True if the boat has deleted frames that are missing here, or counts in another epoch: another node may have them. */
   mayBeElsewhere({ epoch, oldestSeq, void: skipped, lost }: HandshakeRequest): boolean {
     if (epoch?.toHex() !== this.epoch) return epoch !== undefined;
     const missing = new Ranges(this.#received.holes(oldestSeq));

@@ -1,11 +1,12 @@
 import { type Clock, type DurableFile, FileError, type Logger, readJsonFile } from "../../base/mod.ts";
-import { Broker, Decoder, type RingPool } from "../../broker/mod.ts";
+import { Broker, Decoder, restoreTables, type RingPool } from "../../broker/mod.ts";
 import type { Message } from "../../frame/mod.ts";
 import { epochWordOf, type JournalIndex } from "../../journal/mod.ts";
 import { Feed } from "../../feed/mod.ts";
+import { FrameClock } from "../../past/mod.ts";
 import type { FrameArchive, FrameSource, SessionLimits, Sessions } from "../../stream/mod.ts";
 import { absentFrames, type ReplicaNumbers, skippedFrames } from "./numbers.ts";
-import { BoatClock, warmUpFromJournal } from "./warm_up.ts";
+import { warmUpFromJournal } from "./warm_up.ts";
 import { encodeSnapshot, parseSnapshot, type ReplicaSnapshot, snapshotFile } from "./snapshot.ts";
 
 /** Options of {@linkcode Replica.open}. */
@@ -54,7 +55,7 @@ const UNREAD_AFTER_MS = 60_000;
 interface Parts {
   feed: Feed;
   current: Current;
-  time: BoatClock;
+  time: FrameClock;
   file: DurableFile;
 }
 
@@ -71,7 +72,7 @@ export class Replica {
   readonly index: JournalIndex;
   readonly #options: ReplicaOptions;
   readonly #current: Current;
-  readonly #time: BoatClock;
+  readonly #time: FrameClock;
   readonly #file: DurableFile;
   readonly #stopListeners: (() => void)[] = [];
   #holders = 0;
@@ -111,9 +112,8 @@ export class Replica {
     const current: Current = { epoch: options.epoch };
     const file = snapshotFile(directory);
     const snapshot = await readSnapshot(file, options);
-    const time = new BoatClock({ maxStepMs: options.deviceIdleTimeoutMs / 2, newestMs: snapshot?.timeMs });
-    for (const device of snapshot?.devices ?? []) broker.registry.restore(device);
-    for (const { seq, message } of snapshot?.values ?? []) broker.values.set(seq, message);
+    const time = new FrameClock({ maxStepMs: options.deviceIdleTimeoutMs / 2, newestMs: snapshot?.timeMs });
+    if (snapshot) restoreTables(broker, snapshot);
     const knownThrough = snapshot?.seq ?? 0;
     const frames = await warmUpFromJournal(broker, { index, epochWord: wordOf(current), knownThrough, head, time });
     log.info("replica started", { id, devices: broker.registry.size, values: broker.values.size, frames });
@@ -121,6 +121,11 @@ export class Replica {
     const sessions = { limits: options.sessionLimits, epoch: current.epoch, directory };
     const feed = await Feed.open({ broker, archive, sessions, clock, log });
     return new Replica(options, { feed, current, time, file });
+  }
+
+  /** Settings of its tables. */
+  get tableSettings(): Pick<ReplicaOptions, "maxValues" | "deviceIdleTimeoutMs"> {
+    return this.#options;
   }
 
   /** The current epoch, hex. */

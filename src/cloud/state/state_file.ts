@@ -1,4 +1,13 @@
-import { AtomicFile, type DurableFile, errorText, type Logger, parseTimestamp, readJsonFile } from "../../base/mod.ts";
+import {
+  asRecord,
+  AtomicFile,
+  type DurableFile,
+  errorText,
+  type Logger,
+  parseTimestamp,
+  readCount,
+  readJsonFile,
+} from "../../base/mod.ts";
 import { type JournalIndex, MAX_BUSES } from "../../journal/mod.ts";
 import { EPOCH_BYTES, type LostRange, MAX_TEXT_BYTES, type Range, Ranges } from "../../replication/mod.ts";
 import { type FormerState, MAX_KEPT_FORMER } from "./former_epochs.ts";
@@ -192,21 +201,9 @@ function readAccounted(found: Record<string, unknown>): Accounted | undefined {
   return { live: readCount(found, "live_through"), backfill };
 }
 
-/** @throws {TypeError} the member is not a whole number from 0 */
-export function readCount(found: Record<string, unknown>, key: string): number {
-  const value = found[key];
-  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
-  throw new TypeError(`"${key}" is not a whole number`);
-}
-
 function readTime(value: unknown): number | undefined {
   if (value === null) return undefined;
   const timeUs = typeof value === "string" ? parseTimestamp(value) : undefined;
   if (timeUs === undefined) throw new TypeError(`"last_seen" is not a time`);
   return Math.floor(timeUs / 1000);
-}
-
-/** The members of an object; none of any other value. */
-export function asRecord(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null ? { ...value } : {};
 }

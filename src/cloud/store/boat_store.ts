@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { errorText, type Logger, removeIfExists } from "../../base/mod.ts";
-import { type JournalIndex, type OutsideFile, sidecarOf, SourceUnavailableError } from "../../journal/mod.ts";
+import { type JournalIndex, type OutsideFile, sidecarOf, SourceUnavailableError, tablesOf } from "../../journal/mod.ts";
 import { StoreError } from "../../object_store/mod.ts";
 import { type Range, Ranges } from "../../replication/mod.ts";
 import type { FileLedger } from "../files/file_ledger.ts";
@@ -138,7 +138,7 @@ export class BoatStore {
     for (const { path } of index.files) {
       const name = basename(path);
       if (isFrameKey(path) || !this.#shipped.get(name)?.isWhole) continue;
-      for (const each of [path, sidecarOf(path)]) await removeIfExists(each);
+      for (const each of [path, sidecarOf(path), tablesOf(path)]) await removeIfExists(each);
       index.noteRemoved(path, { isReplaced: true });
       ledger.drop(name);
       this.#shipped.delete(name);

@@ -3,6 +3,7 @@ import type { Instance, Replica, SidecarCache } from "../../cloud/mod.ts";
 import { HistoryTurns } from "../history/turns.ts";
 import type { ReadApi } from "../read_routes.ts";
 import { overloaded } from "../reply.ts";
+import { Past } from "../../past/mod.ts";
 import { RollupTurns, SeriesRollup } from "../../series/mod.ts";
 import type { SeriesLimits } from "../series/series.ts";
 import {
@@ -156,15 +157,18 @@ export class ReplicaReaders {
     const journal = { index };
     const limited = { limits, histories, maxLimit: () => limits().maxHistory, seriesLimits: limits };
     const rollup = () => this.#rollupOf(replica, id);
+    let begun: Past | undefined;
+    const past = () => begun ??= pastOf(replica, log);
     const signalk = new SignalK({ broker, hub, clock, log, name: id, vessel: vesselOf({ name: id }, id) });
     const saveSessions = () => instance.storeSessions();
-    const api = { broker, sessions, saveSessions, journal, rollup, hub, clock, signalk, ...limited };
+    const api = { broker, sessions, saveSessions, journal, rollup, past, hub, clock, signalk, ...limited };
     this.#apis.set(replica, api);
     replica.onStop(() => {
       signalk.stop();
       hub.stop();
       this.#apis.delete(replica);
       this.#endRollup(id);
+      void begun?.stop();
       const { replaced, refused: { owner, total } } = sessions.figures;
       this.#sessionsBefore.replaced += replaced;
       this.#sessionsBefore.refused.owner += owner;
@@ -197,6 +201,16 @@ export class ReplicaReaders {
     for (const api of this.#apis.values()) sum += read(api);
     return sum;
   }
+}
+
+/** What was shown at any time of a boat's journal; begun by the first request: most boats are never asked for it. */
+function pastOf({ index, broker: { buses, decoder }, tableSettings }: Replica, log: Logger): Past {
+  const { maxValues, deviceIdleTimeoutMs } = tableSettings;
+  return new Past({
+    ...{ index, buses, decoder, maxValues, log },
+    deviceIdleTimeoutMs: () => deviceIdleTimeoutMs,
+    forgets: "epoch",
+  });
 }
 
 /** Calls `release` when the reply has been sent or cancelled. A stream has its own hold. */

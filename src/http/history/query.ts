@@ -1,7 +1,7 @@
 import { apiText } from "../api_text.ts";
 import { z } from "zod";
-import { errorText, parseDuration, parseTimestamp } from "../../base/mod.ts";
-import { boundedList, filterQuery, flag, repeated, uint } from "../params.ts";
+import { parseDuration } from "../../base/mod.ts";
+import { boundedList, filterQuery, flag, last, parsed, repeated, timeText, uint } from "../params.ts";
 import { badParameter } from "../reply.ts";
 import type { EpochBlock } from "../../journal/mod.ts";
 
@@ -9,30 +9,6 @@ const DEFAULT_LIMIT = 10_000;
 /** Default maximum of the parameter `limit`. */
 export const DEFAULT_MAX_HISTORY = 1_000_000;
 
-/**
- * A text parameter; if it is repeated, the last value counts.
- *
- * @param parse returns undefined, or throws a RangeError, for invalid text
- */
-function parsed<T>(parse: (text: string) => T | undefined, expected: string) {
-  return boundedList(
-    z.string().transform((text, context) => {
-      let message = `expected ${expected}, got "${text}"`;
-      try {
-        const value = parse(text);
-        if (value !== undefined) return value;
-      } catch (error) {
-        message = errorText(error);
-      }
-      context.addIssue({ code: "custom", message });
-      return z.NEVER;
-    }),
-  );
-}
-
-const last = <T>(values: readonly T[] | undefined): T | undefined => values?.at(-1);
-
-const timeText = parsed(parseTimestamp, "an RFC 3339 time such as 2026-01-02T03:04:05Z");
 const positionText = parsed(parsePosition, "a position from a Link header");
 const intervalText = parsed((text) => {
   const us = Math.round(parseDuration(text) * 1000);

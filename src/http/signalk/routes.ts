@@ -1,16 +1,19 @@
 import { z } from "zod";
+import { parseTimestamp } from "../../base/mod.ts";
 import { urlWithoutToken } from "../auth.ts";
 import { noQuery } from "../params.ts";
-import { ApiError, json } from "../reply.ts";
+import { type PastSource, tablesAt } from "../past.ts";
+import { ApiError, badParameter, json } from "../reply.ts";
 import { type About, type Method, type Route, type RouteTable, routeWithBody, routeWithParts } from "../routes.ts";
 import { admitStream, type StreamAdmission } from "../streams/client_queue.ts";
 import type { SeriesSource } from "../series/series.ts";
 import { checkUpgrade } from "../streams/websocket.ts";
+import type { SignalKTree } from "./server.ts";
 import type { SignalK } from "./signalk.ts";
 import { SERVER_ID, SERVER_VERSION } from "./vessel.ts";
 
 /** Dependencies of Signal K. */
-export interface SignalKApi extends StreamAdmission, SeriesSource {
+export interface SignalKApi extends StreamAdmission, PastSource, SeriesSource {
   /** Left out: Signal K is off. */
   signalk?: SignalK;
 }
@@ -88,8 +91,8 @@ export const signalkRows: RouteTable<SignalKApi> = [
       answer: (request, _path, { subject }) => openHistory(subject, { request, what }),
     })
   ),
-  ...[API, `${API}/`].map((path) => row({ path, answer: (_request, _path, { subject }) => readAll(subject) })),
-  row({ path: `${API}/{path*}`, answer: (_request, path, { subject }) => readPath(subject, path) }),
+  ...[API, `${API}/`].map((path) => row({ path, answer: (request, _path, { subject }) => readAll(subject, request) })),
+  row({ path: `${API}/{path*}`, answer: (request, path, { subject }) => readPath(subject, { path, request }) }),
   row({ path: `${API}/{path*}`, method: "PUT", answer: () => state(405, READ_ONLY) }),
 ];
 
@@ -107,16 +110,32 @@ function row({ answer, ...rest }: {
   });
 }
 
-async function readAll(api: SignalKApi): Promise<Response> {
-  const server = await started(api);
-  return new Response(server.readAll(), { headers: { "Content-Type": "application/json" } });
+async function readAll(api: SignalKApi, request: Request): Promise<Response> {
+  const { tree, marked } = await treeOf(api, request);
+  return marked(new Response(tree.readAll(), { headers: { "Content-Type": "application/json" } }));
 }
 
-async function readPath(api: SignalKApi, path: string): Promise<Response> {
-  const server = await started(api);
-  const found = server.read(path.split("/").filter((part) => part !== ""));
+async function readPath(api: SignalKApi, { path, request }: { path: string; request: Request }): Promise<Response> {
+  const { tree, marked } = await treeOf(api, request);
+  const found = tree.read(path.split("/").filter((part) => part !== ""));
   if (found === undefined) throw new ApiError(404, `There is no value at "${path}"`);
-  return json(found);
+  return marked(json(found));
+}
+
+/** The tree of the newest values, or that of a time: the parameter `at`. */
+async function treeOf(
+  api: SignalKApi,
+  request: Request,
+): Promise<{ tree: SignalKTree; marked: (response: Response) => Response }> {
+  const server = await started(api);
+  const text = urlWithoutToken(request).searchParams.get("at");
+  if (text === null) return { tree: server, marked: (response) => response };
+  const at = parseTimestamp(text);
+  if (at === undefined) {
+    throw badParameter("at", `expected an RFC 3339 time such as 2026-01-02T03:04:05Z, got "${text}"`);
+  }
+  const { broker, marked } = await tablesAt(api, { at, request });
+  return { tree: server.at(broker, at), marked };
 }
 
 async function openHistory(

@@ -47,8 +47,25 @@ export interface StreamQuery {
   caller: Caller;
 }
 
+/** Newest values as a tree. */
+export interface SignalKTree {
+  /** What is below a path; undefined: nothing. */
+  read(path: readonly string[]): Json | undefined;
+  /** The whole tree. */
+  readAll(): ReadableStream<Uint8Array>;
+}
+
+function treeOf(feed: SignalKFeed): SignalKTree {
+  const options = { version: SPECIFICATION_VERSION, sources: () => feed.sources() };
+  feed.read();
+  return {
+    read: (path) => subTree(feed.model, path, options),
+    readAll: () => slices(fullTree(feed.model, options)),
+  };
+}
+
 /** Signal K of one boat: the tree of newest values, and streams of deltas. */
-export class SignalKServer {
+export class SignalKServer implements SignalKTree {
   readonly #options: SignalKOptions;
   readonly #feed: SignalKFeed;
   readonly #streams: DeltaStreams;
@@ -91,8 +108,7 @@ export class SignalKServer {
 
   /** What is below a path; undefined: nothing. */
   read(path: readonly string[]): Json | undefined {
-    this.#feed.read();
-    return subTree(this.#feed.model, path, this.#treeOptions);
+    return treeOf(this.#feed).read(path);
   }
 
   /** Paths of the own vessel with a value since the start. */
@@ -103,8 +119,16 @@ export class SignalKServer {
 
   /** The whole tree. */
   readAll(): ReadableStream<Uint8Array> {
-    this.#feed.read();
-    return slices(fullTree(this.#feed.model, this.#treeOptions));
+    return treeOf(this.#feed).readAll();
+  }
+
+  /** The tree of the newest values of another broker at a time, microseconds since 1970. */
+  at(broker: Broker, timeUs: number): SignalKTree {
+    const { vessel, hub: { sources } } = this.#options;
+    const clock = { wallUs: () => timeUs, monoMs: () => timeUs / 1000 };
+    const feed = new SignalKFeed({ broker, vessel, clock, sources, updated: () => {}, stale: () => {} });
+    feed.stop();
+    return treeOf(feed);
   }
 
   /** Opens a stream of deltas. */
@@ -147,10 +171,6 @@ export class SignalKServer {
     clearTimeout(this.#timer);
     this.#streams.stop();
     this.#feed.stop();
-  }
-
-  get #treeOptions() {
-    return { version: SPECIFICATION_VERSION, sources: () => this.#feed.sources() };
   }
 
   #schedule(): void {

@@ -64,8 +64,15 @@ export function nextFileName(
 
 /** Extension of sidecars: files beside journal files with series of their values. They can be rebuilt at any time. */
 export const SIDECAR_EXTENSION = ".lpr";
+/** Extension of files beside journal files with the devices and values at their start. They can be rebuilt at any time. */
+export const TABLES_EXTENSION = ".lpt";
 
 /** Path, or name, of the sidecar of a journal file. */
 export function sidecarOf(path: string): string {
   return path.slice(0, -JOURNAL_EXTENSION.length) + SIDECAR_EXTENSION;
+}
+
+/** Path, or name, of the devices and values at the start of a journal file. */
+export function tablesOf(path: string): string {
+  return path.slice(0, -JOURNAL_EXTENSION.length) + TABLES_EXTENSION;
 }

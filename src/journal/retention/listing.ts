@@ -1,6 +1,6 @@
 import { FileError, removeIfExists, syncDirectory } from "../../base/mod.ts";
 import { statIfExists } from "../file/journal_file.ts";
-import { JOURNAL_EXTENSION, SIDECAR_EXTENSION, sidecarOf } from "../file/name.ts";
+import { JOURNAL_EXTENSION, SIDECAR_EXTENSION, sidecarOf, TABLES_EXTENSION, tablesOf } from "../file/name.ts";
 
 /** Extension of the empty marker file: the journal file of that name is archived. */
 const MARKER_EXTENSION = ".archived";
@@ -9,7 +9,7 @@ const MARKER_EXTENSION = ".archived";
 export interface ListedFile {
   name: string;
   bytes: number;
-  /** Size of its sidecar; 0 if it has none. */
+  /** Size of the files that are made from it; 0 if there are none. */
   sidecarBytes: number;
   /** Modification time, milliseconds since 1970; undefined if the system does not provide it. */
   modifiedMs: number | undefined;
@@ -38,8 +38,11 @@ export async function listJournalFiles(directory: string): Promise<Listing> {
       if (info === undefined) continue;
       const { size: bytes, mtime } = info;
       const isArchived = names.has(name + MARKER_EXTENSION);
-      const sidecar = names.has(sidecarOf(name)) ? await statIfExists(`${directory}/${sidecarOf(name)}`) : undefined;
-      files.push({ name, bytes, sidecarBytes: sidecar?.size ?? 0, modifiedMs: mtime?.getTime(), isArchived });
+      let sidecarBytes = 0;
+      for (const each of [sidecarOf(name), tablesOf(name)]) {
+        if (names.has(each)) sidecarBytes += (await statIfExists(`${directory}/${each}`))?.size ?? 0;
+      }
+      files.push({ name, bytes, sidecarBytes, modifiedMs: mtime?.getTime(), isArchived });
     }
     return { files, orphans: [...names].filter((name) => isOrphan(name, names)) };
   } catch (cause) {
@@ -63,7 +66,7 @@ export async function markArchived(directory: string, names: readonly string[]):
 }
 
 /**
- * Removes a journal file, then its marker and its sidecar. A marker or sidecar without a file is harmless and removed by a
+ * Removes a journal file, then its marker and its sidecars. A marker or sidecar without a file is harmless and removed by a
  * later check; a file without its marker would be archived again.
  *
  * @throws {FileError} the file could not be removed
@@ -72,7 +75,7 @@ export async function removeJournalFile(directory: string, name: string): Promis
   await attempt("delete", `${directory}/${name}`, async (path) => {
     await removeIfExists(path);
     await removeIfExists(path + MARKER_EXTENSION);
-    await removeIfExists(sidecarOf(path));
+    for (const each of [sidecarOf(path), tablesOf(path)]) await removeIfExists(each);
   });
 }
 
@@ -90,8 +93,8 @@ async function attempt(action: string, path: string, work: (path: string) => Pro
 }
 
 function isOrphan(name: string, names: ReadonlySet<string>): boolean {
-  if (name.endsWith(SIDECAR_EXTENSION)) {
-    return !names.has(name.slice(0, -SIDECAR_EXTENSION.length) + JOURNAL_EXTENSION);
+  for (const extension of [SIDECAR_EXTENSION, TABLES_EXTENSION]) {
+    if (name.endsWith(extension)) return !names.has(name.slice(0, -extension.length) + JOURNAL_EXTENSION);
   }
   return name.endsWith(JOURNAL_EXTENSION + MARKER_EXTENSION) && !names.has(name.slice(0, -MARKER_EXTENSION.length));
 }

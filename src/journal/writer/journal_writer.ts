@@ -248,12 +248,12 @@ export class JournalWriter {
     if (this.#lastSeq > 0 && seq > this.#lastSeq + 1) {
       this.#gap ??= { firstMissing: this.#lastSeq + 1, reason: "source" };
     }
-    const { buses, boot, devices, counts, digests, clock } = this.#options;
+    const { buses, bootId, devices, counts, digests, clock } = this.#options;
     const epoch = this.#epoch;
     const known = devices?.() ?? [];
     const metadata: BlockMetadata = {
       ...{ buses, epoch },
-      ...(boot && { boot }),
+      ...(bootId && { boot: { bootId, monoMs: clock.monoMs(), timeUs: clock.wallUs(), clock: "unknown" } }),
       ...(this.#gap && { gap: this.#gap }),
       ...(digests && { digests: digests.note(Math.floor(this.#builder.blockBytes / BLOCK_BYTES_PER_DIGEST)) }),
       ...(counts && { counts: counts() }),

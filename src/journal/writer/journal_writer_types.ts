@@ -3,7 +3,7 @@ import type { DeviceProduct } from "../block/device_table.ts";
 import type { FileHeader } from "../file/layout.ts";
 import type { SealedBlock } from "../types.ts";
 import type { PackThread } from "../block/packer.ts";
-import type { BlockDevice, BootRecord, BusCounts, Gap } from "../types.ts";
+import type { BlockDevice, BusCounts, Gap } from "../types.ts";
 import type { WindowDigests } from "../digest/window_digest.ts";
 
 /** State of recording. */
@@ -54,7 +54,8 @@ export interface JournalWriterOptions {
   buses: readonly string[];
   /** 16 bytes that identify the epoch; see {@linkcode JournalWriter.beginEpoch}. */
   epoch: Uint8Array<ArrayBuffer>;
-  boot?: BootRecord;
+  /** 16 bytes, different at each start of the server: blocks say how the wall clock then was related to the monotonic one. */
+  bootId?: Uint8Array<ArrayBuffer>;
   /** Gap before the first frame: numbers that the start skipped. */
   gap?: Gap | undefined;
   /** Newest existing file: new names sort after it. */
