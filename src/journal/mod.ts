@@ -18,6 +18,7 @@ export * from "./block/crc32c.ts";
 export { ActiveDevices, type DeviceProduct, NO_PRODUCT } from "./block/device_table.ts";
 export { type FormatVersion, MAX_DISORDER_US } from "./block/layout.ts";
 export { BlockReader, type BlockSource, type StoredBlock } from "./block/reader.ts";
+export { SyncBlockReader } from "./block/sync_reader.ts";
 export * from "./digest/window_digest.ts";
 export * from "./digest/window_digest_read.ts";
 export * from "./errors.ts";
@@ -53,11 +54,13 @@ export {
   readFileIndex,
   readHead,
   readingAhead,
+  SeenBlocks,
   type SeenRange,
   storedBytes,
 } from "./index/file_index.ts";
 export { type FormerRecording, MAX_FORMER_RECORDINGS } from "./index/former_epochs.ts";
 export * from "./index/journal_index.ts";
+export { openJournalDirectory, orderBlocks, type OrderedBlock, type TimeSpan } from "./index/ordered_blocks.ts";
 export * from "./journal.ts";
 export { isTornBlockKept, type JournalDirectory, readJournalDirectory } from "./journal_directory.ts";
 export type { InstanceDirectory, RetentionStatus } from "./retention/directory_retention.ts";

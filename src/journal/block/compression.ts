@@ -104,7 +104,7 @@ const FIRST_PIECE_BYTES = 16_384;
 
 /** Decompresses blocks with a dictionary; see {@linkcode loadDictionaryDecoder}. */
 export interface DictionaryDecoder {
-  /** @throws {BlockError} the output is not exactly one block */
+  /** Decompresses a block. @throws {BlockError} the output is not exactly one block */
   decompress(bytes: Uint8Array, options: { dictionary: Uint8Array; blockBytes: number }): Uint8Array<ArrayBuffer>;
 }
 

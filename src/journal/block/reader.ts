@@ -1,10 +1,12 @@
 import { turn } from "../../base/mod.ts";
+import type { FormatVersion } from "./layout.ts";
 import { type Block, readBlock, readMemoryBlock } from "./block.ts";
-import { decompress, loadDictionaryDecoder } from "./compression.ts";
+import { decompress, type DictionaryDecoder, loadDictionaryDecoder } from "./compression.ts";
 import { BlockError } from "../errors.ts";
 import { storedBytes } from "../index/file_index.ts";
 import { type BlockLocation, type FileSource, openLocal, type OpenSource } from "../file/source.ts";
 import {
+  type BlockHeader,
   blockHeaderBytes,
   FILE_HEADER_BYTES,
   type FileHeader,
@@ -69,31 +71,12 @@ export class BlockReader implements Disposable {
 
   /** As {@linkcode BlockReader.read}, with the bytes of the block. */
   async readStored(path: string, { offset, bytes, unsealed }: BlockSource): Promise<StoredBlock> {
-    if (unsealed) {
-      return { block: readMemoryBlock(unsealed), bytes: unsealed, packed: undefined, storedBytes: bytes };
-    }
+    if (unsealed) return { ...memoryBlock(unsealed), storedBytes: bytes };
     const { source, header } = await this.#use(path);
     const length = bytes === 0 ? await lengthAt(offset, { source, header }) : bytes;
     const stored = await source.read(offset, length);
-    const found = parseBlockHeader(stored, header);
-    if (found.kind !== "block" || storedBytes(found.header) !== stored.length) {
-      throw new BlockError("size", "The block is incomplete");
-    }
-    const { headerBytes, dictionaryBytes, compression } = found.header;
-    const data = stored.subarray(headerBytes + dictionaryBytes);
-    const { blockBytes } = header;
-    const unpacked = compression === "zstd-dict"
-      ? (await loadDictionaryDecoder()).decompress(data, {
-        dictionary: stored.subarray(headerBytes, headerBytes + dictionaryBytes),
-        blockBytes,
-      })
-      : decompress(data, { compression, blockBytes });
-    return {
-      block: readBlock(unpacked, header),
-      bytes: unpacked,
-      packed: compression === "zstd" ? data : undefined,
-      storedBytes: length,
-    };
+    const decoder = needsDictionary(stored, header) ? await loadDictionaryDecoder() : undefined;
+    return unpackStored(stored, { header, decoder });
   }
 
   /** Closes the file. */
@@ -116,11 +99,59 @@ export class BlockReader implements Disposable {
   }
 }
 
+/** The header of a stored block. @throws {BlockError} the block is incomplete */
+function partsOf(stored: Uint8Array, header: FileHeader): BlockHeader {
+  const found = parseBlockHeader(stored, header);
+  if (found.kind !== "block" || storedBytes(found.header) !== stored.length) {
+    throw new BlockError("size", "The block is incomplete");
+  }
+  return found.header;
+}
+
+/** True if {@linkcode unpackStored} needs a dictionary decoder. @throws {BlockError} the block is incomplete */
+export function needsDictionary(stored: Uint8Array, header: FileHeader): boolean {
+  return partsOf(stored, header).compression === "zstd-dict";
+}
+
+/**
+ * Decompresses and checks a stored block.
+ *
+ * @param options.decoder required if the block has a dictionary
+ * @throws {BlockError} the block is damaged
+ */
+export function unpackStored(
+  stored: Uint8Array<ArrayBuffer>,
+  { header, decoder }: { header: FileHeader; decoder: DictionaryDecoder | undefined },
+): StoredBlock {
+  const { headerBytes, dictionaryBytes, compression } = partsOf(stored, header);
+  const data = stored.subarray(headerBytes + dictionaryBytes);
+  const { blockBytes } = header;
+  const unpack = () => {
+    if (compression !== "zstd-dict") return decompress(data, { compression, blockBytes });
+    if (decoder === undefined) throw new TypeError("The dictionary decoder is not loaded");
+    const dictionary = stored.subarray(headerBytes, headerBytes + dictionaryBytes);
+    return decoder.decompress(data, { dictionary, blockBytes });
+  };
+  const bytes = unpack();
+  return {
+    block: readBlock(bytes, header),
+    bytes,
+    packed: compression === "zstd" ? data : undefined,
+    storedBytes: stored.length,
+  };
+}
+
+function memoryBlock(bytes: Uint8Array): StoredBlock {
+  return { block: readMemoryBlock(bytes), bytes, packed: undefined, storedBytes: bytes.length };
+}
+
 /** Reads blocks that are in no file yet. Yields to other tasks before each. */
-export async function* readUnwritten(unwritten: readonly Uint8Array[]): AsyncGenerator<Block> {
+export async function* readUnwritten(
+  unwritten: readonly Uint8Array[],
+): AsyncGenerator<StoredBlock & { version: FormatVersion }> {
   for (const bytes of unwritten) {
     await turn();
-    yield readMemoryBlock(bytes);
+    yield { ...memoryBlock(bytes), version: 2 };
   }
 }
 

@@ -91,7 +91,7 @@ export async function newestBlockBelow(
     if (first < seq) newest = Math.max(newest, first);
   };
   for (const location of locations) consider(location.seq);
-  for await (const { baseSeq, metadata } of readUnwritten(unwritten)) {
+  for await (const { block: { baseSeq, metadata } } of readUnwritten(unwritten)) {
     if (baseSeq !== undefined && metadata.epoch?.toHex() === epoch.toHex()) consider(baseSeq);
   }
   return newest < 1 ? undefined : newest;
@@ -111,7 +111,7 @@ async function* blocksBetween(
     const block = await reader.tryRead(location.path, location);
     if (block && isOfEpoch(block, epoch)) yield* seen.fresh(block, epochWord);
   }
-  for await (const block of readUnwritten(unwritten)) {
+  for await (const { block } of readUnwritten(unwritten)) {
     if (block.metadata.epoch && isOfEpoch(block, epoch)) yield* seen.fresh(block, epochWord);
   }
 }

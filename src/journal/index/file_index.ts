@@ -17,8 +17,11 @@ import type { OpenSource } from "../file/source.ts";
 
 /** Numbers of an epoch, given by its first four bytes; `end` is exclusive. */
 export interface SeenRange {
+  /** First four bytes of the epoch. */
   epochWord: number;
+  /** First number. */
   start: number;
+  /** The number after the last one. */
   end: number;
 }
 
@@ -31,7 +34,11 @@ export class SeenBlocks {
   readonly #byEpoch = new Map<number, Ranges>();
   #last = { seq: NaN, timeUs: NaN, count: NaN };
 
-  /** @param seen seen already */
+  /**
+   * Begins with what was seen before.
+   *
+   * @param seen default: nothing
+   */
   constructor(seen: readonly SeenRange[] = []) {
     for (const { epochWord, start, end } of seen) this.#seenOf(epochWord).add(start, end);
   }

@@ -64,7 +64,7 @@ export class FormerEpochs {
       break;
     }
     let isAllWritten = true;
-    for await (const { baseSeq = 0, frameCount, metadata: { epoch } } of readUnwritten(unwritten)) {
+    for await (const { block: { baseSeq = 0, frameCount, metadata: { epoch } } } of readUnwritten(unwritten)) {
       if (!epoch || epochWordOf(epoch) !== epochWord) continue;
       isAllWritten = false;
       end = { epoch, head: Math.max(end?.head ?? 0, baseSeq + frameCount - 1) };

@@ -253,11 +253,11 @@ export class JournalIndex {
         if (range.skips?.(located.file.path, located.offset)) continue;
         yield* await this.#read(located, { reader, seen, range }) ?? [];
       }
-      for await (const block of readUnwritten(unwritten)) {
-        const { epoch } = block.metadata;
+      for await (const stored of readUnwritten(unwritten)) {
+        const { epoch } = stored.block.metadata;
         const epochWord = epoch === undefined ? 0 : epochWordOf(epoch);
-        if (!isWanted(block, { epochWord, range })) continue;
-        for (const fresh of seen.fresh(block, epochWord)) yield { block: fresh, epochWord };
+        if (!isWanted(stored.block, { epochWord, range })) continue;
+        yield* seen.fresh(stored.block, epochWord).map((block) => ({ block, epochWord, stored }));
       }
     } finally {
       this.#readers.delete(written);
@@ -352,9 +352,9 @@ export class JournalIndex {
     try {
       const { epochWord } = file.header;
       if (range.epochWord !== undefined && range.epochWord !== epochWord) return [];
-      const block = await reader.read(file.path, location);
-      if (!isWanted(block, { epochWord, range })) return [];
-      return seen.fresh(block, epochWord).map((fresh) => ({ block: fresh, epochWord }));
+      const stored = { ...await reader.readStored(file.path, location), version: file.header.version };
+      if (!isWanted(stored.block, { epochWord, range })) return [];
+      return seen.fresh(stored.block, epochWord).map((block) => ({ block, epochWord, stored }));
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) {
         if (await this.#isUnmounted()) this.#faults.noteUnread(file.path, error);

@@ -1,5 +1,7 @@
 import type { Logger } from "../../base/mod.ts";
 import type { Block } from "../block/block.ts";
+import type { FormatVersion } from "../block/layout.ts";
+import type { StoredBlock } from "../block/reader.ts";
 import type { BlockLocation, OpenSource } from "../file/source.ts";
 import type { FileHead } from "./file_index.ts";
 
@@ -58,4 +60,6 @@ export interface BlockLocations {
 export interface EpochBlock {
   block: Block;
   epochWord: number;
+  /** The whole block as it is stored, of which `block` may be a part; undefined: it was changed. */
+  stored?: { version: FormatVersion } & StoredBlock;
 }
