@@ -8,18 +8,28 @@ export interface OpenBody {
   cancel: Cancel;
 }
 
+/** Options of reading a body. */
+interface ReadOptions {
+  /** Maximum wait for data, milliseconds; default 0: no limit. */
+  silenceMs?: number;
+}
+
+/** Reads the text of a response as it arrives. Otherwise as {@linkcode readBytes}. */
+export async function* readTexts(open: OpenBody, options: ReadOptions = {}): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder();
+  for await (const bytes of readBytes(open, options)) yield decoder.decode(bytes, { stream: true });
+}
+
 /**
- * Reads the text of a response as it arrives. Nothing is read before it is requested.
+ * Reads a response as it arrives. Nothing is read before it is requested.
  *
- * @param options.silenceMs maximum wait for data, milliseconds; default 0: no limit
  * @throws {ConnectionError} the connection was lost, or nothing was received for `silenceMs`
  */
-export async function* readTexts(
+export async function* readBytes(
   { body, cancel }: OpenBody,
-  { silenceMs = 0 }: { silenceMs?: number } = {},
-): AsyncGenerator<string, void, undefined> {
+  { silenceMs = 0 }: ReadOptions = {},
+): AsyncGenerator<Uint8Array, void, undefined> {
   const reader = body.getReader();
-  const decoder = new TextDecoder();
   const silent = () => new ConnectionError(`Nothing was received for ${silenceMs / 1000} s`);
   // In some runtimes the signal of `fetch` does not abort the body.
   const cancelBody = () => void reader.cancel().catch(() => {});
@@ -30,7 +40,7 @@ export async function* readTexts(
       if (silenceMs > 0) cancel.setTimeout(silenceMs, silent);
       const { value, done } = await reader.read();
       if (silenceMs > 0) cancel.clearTimeout();
-      if (!done) yield decoder.decode(value, { stream: true });
+      if (!done) yield value;
       else return cancel.signal.throwIfAborted();
     }
   } catch (error) {

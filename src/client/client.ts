@@ -1,5 +1,5 @@
 import { type Api, isoDuration, pathPart } from "./api.ts";
-import { readHistory } from "./history_pages.ts";
+import { readHistory, readJournalFiles } from "./history_pages.ts";
 import { type StreamSettings, Subscription } from "./live_stream.ts";
 import { decodedValuesOf, deviceOf, healthOf, replicationOf } from "./other_forms.ts";
 import { parseMetrics } from "./metrics.ts";
@@ -117,6 +117,18 @@ export class Client {
     const times = { from: timeText(from), ...(to !== undefined && { to: timeText(to) }) };
     const isOnePage = query.limit !== undefined;
     yield* readHistory(this.#api, { query: { ...times, ...query }, isOnePage, signal });
+  }
+
+  /**
+   * Recorded frames as journal files (`.lpj`), each as a stream of bytes; an empty one has no frames. Frames before and after
+   * the two times are in the files, too, and a frame may be in several. Errors are those of {@linkcode Client.history}.
+   */
+  async *journalFiles(
+    { from, to }: Pick<HistoryQuery, "from" | "to">,
+    { signal }: CallOptions = {},
+  ): AsyncGenerator<AsyncIterable<Uint8Array>, void, undefined> {
+    const query = { from: timeText(from), ...(to !== undefined && { to: timeText(to) }) };
+    yield* readJournalFiles(this.#api, { query, signal });
   }
 
   /**

@@ -1,5 +1,5 @@
 import { type Api, type OpenReply, parseJson, type QueryValue } from "./api.ts";
-import { readTexts } from "./body.ts";
+import { readBytes, readTexts } from "./body.ts";
 import { ConnectionError } from "./errors.ts";
 import { JsonArray } from "./json_array.ts";
 import type { ClientFrame } from "./types.ts";
@@ -37,6 +37,22 @@ export async function* readHistory(
       throw new ConnectionError(
         `The server does not say whether more than ${count} frames were recorded: ask for a shorter time, or set a limit`,
       );
+    }
+    query = nextQuery(reply.headers.get("Link"));
+  }
+}
+
+/** Reads journal files until the last one, each as a stream of bytes that must be read to its end. */
+export async function* readJournalFiles(
+  api: Api,
+  { query: first, signal }: Omit<HistoryRequest, "isOnePage">,
+): AsyncGenerator<AsyncIterable<Uint8Array>, void, undefined> {
+  for (let query: HistoryRequest["query"] | undefined = first; query;) {
+    const reply = await api.open("/journal/blocks", { query, signal, timeoutMs: 0 });
+    try {
+      yield readBytes(reply);
+    } finally {
+      reply.close();
     }
     query = nextQuery(reply.headers.get("Link"));
   }

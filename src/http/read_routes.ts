@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Caller } from "./auth.ts";
+import { blocksRow } from "./history/blocks.ts";
 import { historyRow, type HistorySource } from "./history/history.ts";
 import { decodedQuery, devicesQuery, eventsQuery, filterOf, streamQuery, valuesQuery } from "./params.ts";
 import { type PastSource, SINCE_HEADERS, tablesAt } from "./past.ts";
@@ -72,6 +73,7 @@ export const readRows: RouteTable<ReadApi> = [
     },
   }),
   historyRow,
+  blocksRow,
   ...sourceRows,
   seriesRow,
   ...signalkRows,

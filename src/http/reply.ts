@@ -151,8 +151,10 @@ export function preflight(): Response {
 /** Adds the CORS headers, and gzip if the client accepts it. */
 export function finish(request: Request, response: Response): Response {
   for (const [name, value] of Object.entries(CORS_HEADERS)) response.headers.set(name, value);
-  const isStream = response.headers.get("Content-Type")?.startsWith("text/event-stream") ?? false;
-  if (isStream || response.status === 204 || response.status === 304) return response;
+  const type = response.headers.get("Content-Type") ?? "";
+  // Blocks of a journal are compressed already.
+  const isSentAsIs = type.startsWith("text/event-stream") || type === "application/octet-stream";
+  if (isSentAsIs || response.status === 204 || response.status === 304) return response;
   response.headers.append("Vary", "Accept-Encoding");
   if (!acceptsGzip(request.headers.get("Accept-Encoding") ?? "")) return response;
   if (!response.body) return response;

@@ -28,6 +28,10 @@ const ROUTES: Record<string, { query?: string[]; codes: string[] }> = {
     query: [...FILTER, "from", "to", "src", "limit", "after", "interval", "decode", "labels"],
     codes: ["200", "400", "404", "503"],
   },
+  "/instances/{id}/journal/blocks": {
+    query: ["from", "to", "after"],
+    codes: ["200", "204", "400", "404", "503"],
+  },
   "/instances/{id}/proof": { codes: ["200", "400", "404"] },
   "/instances/{id}/sources": { codes: ["200", "400", "404", "503"] },
   "/instances/{id}/events/sources": { codes: ["200", "400", "404", "503"] },

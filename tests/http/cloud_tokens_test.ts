@@ -23,6 +23,7 @@ const PER_BOAT = [
   "/proof",
   "/sources",
   "/events/sources",
+  "/journal/blocks?from=2026-01-02T03:04:05Z&to=2026-01-02T03:05:05Z",
   "/series?field=128267.depth&from=2026-01-02T03:04:05Z&to=2026-01-02T03:05:05Z",
 ];
 

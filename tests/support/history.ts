@@ -1,6 +1,7 @@
 import { type Clock, type LogFields, Logger, silentLogger } from "../../src/base/mod.ts";
 import { Broker } from "../../src/broker/mod.ts";
 import type { Message } from "../../src/frame/mod.ts";
+import { blocksRow } from "../../src/http/history/blocks.ts";
 import { type HistoryIndex, historyRow } from "../../src/http/history/history.ts";
 import type { HistoryTurns } from "../../src/http/history/turns.ts";
 import { type SeriesLimits, seriesRow } from "../../src/http/series/series.ts";
@@ -84,7 +85,7 @@ export class TestApi {
       seriesLimits: () => seriesLimits ?? {},
       ...(histories && { histories }),
     };
-    const table = bindRows([historyRow, seriesRow], {
+    const table = bindRows([historyRow, blocksRow, seriesRow], {
       broker,
       clock,
       journal: index && { index },

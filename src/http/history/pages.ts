@@ -72,17 +72,25 @@ export async function measurePage(
   return { held, page };
 }
 
-/** Headers of a page. The link repeats the end time, so that all pages together have one end. */
+/** Headers of a page. */
 export function pageHeaders(page: HistoryPage, { request, range }: {
   request: Request;
   range: HistoryRange;
 }): Record<string, string> {
   const { count, last, isCut } = page;
-  if (!isCut || !last) return { [COUNT_HEADER]: String(count) };
+  const next = isCut && last ? linkAfter(last, { request, toUs: range.toUs }) : {};
+  return { [COUNT_HEADER]: String(count), ...next };
+}
+
+/** Header with the link to the next page. It repeats the end time, so that all pages together have one end. */
+export function linkAfter(
+  position: HistoryPosition,
+  { request, toUs }: { request: Request; toUs: number },
+): { Link: string } {
   const { searchParams, pathname } = urlWithoutToken(request);
-  if (!searchParams.has("to")) searchParams.set("to", formatTimeUs(range.toUs));
-  searchParams.set("after", formatPosition(last));
+  if (!searchParams.has("to")) searchParams.set("to", formatTimeUs(toUs));
+  searchParams.set("after", formatPosition(position));
   // Relative: a proxy may serve us below a path of its own.
   const next = `${pathname.slice(pathname.lastIndexOf("/") + 1)}?${searchParams}`;
-  return { [COUNT_HEADER]: String(count), Link: `<${next}>; rel="next"` };
+  return { Link: `<${next}>; rel="next"` };
 }

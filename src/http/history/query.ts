@@ -28,6 +28,15 @@ export const timeRangeQuery = {
     }),
 };
 
+/** The start of a page. */
+const afterQuery = positionText.optional().transform(last).clone().register(apiText, {
+  type: "string",
+  description: 'Start of the page: copy it from the header Link with rel="next" of the previous page',
+});
+
+/** Parameters of the blocks of the journal. */
+export const blocksQuery = z.object({ ...timeRangeQuery, after: afterQuery });
+
 /** Parameters of the history. If a single-valued parameter is repeated, the last value counts. */
 export const historyQuery = filterQuery.extend({
   ...timeRangeQuery,
@@ -39,10 +48,7 @@ export const historyQuery = filterQuery.extend({
     description:
       `Maximum number of frames; default ${DEFAULT_LIMIT}. If there are more, the header Link names the next page`,
   }),
-  after: positionText.optional().transform(last).clone().register(apiText, {
-    type: "string",
-    description: 'Start of the page: copy it from the header Link with rel="next" of the previous page',
-  }),
+  after: afterQuery,
   interval: intervalText.optional().transform(last).clone().register(apiText, {
     type: "string",
     description: "Keep only the first frame of each source and PGN in each interval of this length: 5s, PT1M",

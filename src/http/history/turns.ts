@@ -6,7 +6,7 @@ const DEFAULT_MAX_RUNNING = 4;
 export const DEFAULT_IDLE_MS = 30_000;
 /** Maximum time for counting, milliseconds; after that the page is sent without Frame-Count and Link. */
 export const MEASURE_MS = 5000;
-/** Bytes of a page buffered while its frames are counted; the rest is read a second time. */
+/** Bytes of a page buffered while its frames are counted; the rest is read a second time. A file of blocks ends there. */
 export const MAX_HELD_BYTES = 4 * 2 ** 20;
 /** Milliseconds that one history runs before other work and the next history run. */
 export const SLICE_MS = 8;
