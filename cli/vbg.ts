@@ -61,6 +61,10 @@ export const vbg: CommandSet = {
       summary: "lists the messages that can be decoded, or shows one definition",
       load: () => import("./commands/read/pgns.ts"),
     },
+    query: {
+      summary: "runs SQL over recordings, or over the journal of a server",
+      load: () => import("./commands/query/query.ts"),
+    },
     repair: {
       summary: "copies the readable part of a damaged journal to new files",
       load: () => import("./commands/repair/repair.ts"),

@@ -1,3 +1,4 @@
+import { MAX_TABLE_ROWS } from "../cli/commands/query/output.ts";
 import { MAX_VALUES as MAX_TOP_VALUES } from "../cli/commands/top/boat_values.ts";
 import { FAST_PACKET_TIMEOUT_MS } from "../src/can/assembly/assembler.ts";
 import { MAX_STREAMS as MAX_FRAMING_HABITS } from "../src/can/assembly/framing_habits.ts";
@@ -190,6 +191,11 @@ const CLIENTS: readonly FixedLimit[] = [
     beyond: "The rest is read a second time when it is sent.",
   },
   {
+    what: "Blocks of a /journal/blocks, which are held in memory until they are sent",
+    limit: bytes(MAX_HELD_BYTES),
+    beyond: "The block that exceeds it is the last; the header Link names the next file.",
+  },
+  {
     what: "Time in which the client of /history reads nothing",
     limit: ms(HISTORY_IDLE_MS),
     beyond: "The reply ends incomplete, and its turn goes to the next request.",
@@ -264,6 +270,7 @@ const TOOLS: readonly FixedLimit[] = [
     limit: count(MAX_TOP_VALUES),
     beyond: "Values of further devices and instances are not shown.",
   },
+  { what: "`vbg query`: rows of a table", limit: count(MAX_TABLE_ROWS), beyond: "A note says so; CSV has all." },
 ];
 
 /** Limits of files, archive commands, MQTT brokers, clients of other protocols and receivers of alerts. */

@@ -1,7 +1,7 @@
 /**
  * The permissions that every program needs. Files, addresses and the programs to start (archive command,
  * credential_process) come from settings, so these permissions are not limited further. There is no FFI: native code
- * cannot be loaded. The parser of configuration files reads the home directory when it is loaded. A missing permission
+ * cannot be loaded; `vbg query` starts a process that can. The parser of configuration files reads the home directory when it is loaded. A missing permission
  * is an error instead of a prompt, which a service could not answer.
  */
 const NAMED = ["--no-prompt", "--allow-read", "--allow-write", "--allow-net", "--allow-env", "--allow-run"];

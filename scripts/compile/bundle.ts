@@ -11,7 +11,10 @@ export const LOADED_BY_ADDRESS: readonly string[] = [
   "src/listen/acme/acme_package.ts",
   "src/object_store/s3_package.ts",
   "cli/settings/hocon_package.ts",
+  "cli/commands/query/run_query.ts",
 ];
+/** Files that lie beside one of these. */
+const BESIDE = ["cli/commands/query/duckdb_imports.json", "cli/commands/query/duckdb_lock.json"];
 /** File that a package reads from its own folder. */
 const WASM = { package: "@bokuweb/zstd-wasm", file: "zstd.wasm" };
 
@@ -62,6 +65,7 @@ export async function makeBundle(folder: string): Promise<void> {
     if (isFile && name.endsWith(".js")) files.set(name, await Deno.readTextFile(`${folder}/${name}`));
   }
   for (const [name, text] of repairBundle(files)) await Deno.writeTextFile(`${folder}/${name}`, text);
+  for (const path of BESIDE) await Deno.copyFile(`${ROOT}${path}`, `${folder}/${path}`);
   await Deno.copyFile(new URL(WASM.file, import.meta.resolve(WASM.package)), `${folder}/${WASM.file}`);
 }
 

@@ -10,7 +10,7 @@ const CLI = new URL("../../cli/", import.meta.url);
 /** Commands that need no server's code. */
 const LIGHT = [
   ...["alarms/alarms", "archive_s3/archive_s3", "doctor/doctor", "dump/dump", "inspect/inspect", "repair/repair"],
-  ...["tail/tail", "read/values", "verify/verify"],
+  ...["query/query", "tail/tail", "read/values", "verify/verify"],
 ];
 /** What only servers need; each brings hundreds of files. */
 const HEAVY = ["src/http/mod.ts", "src/cloud/mod.ts", "src/replication/mod.ts"];

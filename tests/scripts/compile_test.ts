@@ -3,7 +3,7 @@ import { compileArgs, explainFailure, programsFor, TARGETS } from "../../scripts
 import { LOADED_BY_ADDRESS, repairBundle } from "../../scripts/compile/bundle.ts";
 
 /** Files that are loaded by their address, besides the worker. */
-const PACKAGES = LOADED_BY_ADDRESS.filter((path) => path.endsWith("_package.ts"))
+const PACKAGES = LOADED_BY_ADDRESS.filter((path) => !path.endsWith("_worker.ts"))
   .map((path) => ({ name: path.replace(/^.*\/|\.ts$/g, ""), path: path.replace(/\.ts$/, "") }));
 /** What the bundler writes where a repair is needed. */
 const FILES: [string, string][] = [

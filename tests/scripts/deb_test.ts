@@ -104,6 +104,13 @@ Deno.test("the package says what it is and holds programs, settings, unit and us
       assert.equal(code, 0, stderr);
       assert.equal(stdout, `${program} ${VERSION}\n`);
     }
+    // The process of its own that DuckDB has finds its files, and says what is missing.
+    const env = { DENO_DIR: `${folder}/deno`, PATH: `${Deno.execPath().replace(/\/[^/]*$/, "")}:/usr/bin:/bin` };
+    const journal = new URL("../data/lplex_cloud/instances/oboat/journal", import.meta.url).pathname;
+    const listed = await run(`${root}/usr/bin/vbg`, ["query", "-tables", journal], env);
+    assert.match(listed.stdout, /^iso_request,59904,\d+,time,TIMESTAMP,$/m, listed.stderr);
+    const { code, stderr } = await run(`${root}/usr/bin/vbg`, ["query", "FROM devices", journal], env);
+    assert.deepEqual([code, stderr], [1, "vbg query: DuckDB is not installed: vbg query -install fetches it\n"]);
   });
 });
 

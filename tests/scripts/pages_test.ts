@@ -125,9 +125,10 @@ class Machine {
 
   async run(command: string): Promise<void> {
     const [program = "", ...rest] = wordsOf(command.replace(/^deno task (-q )?/, ""));
-    const words = rest.map((word) =>
-      this.#here(word, { side: command.includes("-replication-tls-") ? "boats/aurora" : "server" })
-    );
+    const side = command.includes("-replication-tls-") ? "boats/aurora" : "server";
+    // What the demo has recorded since its start has every PGN of the examples.
+    const night = command.startsWith("vbg query ") ? "state/demo/journal" : "night";
+    const words = rest.map((word) => this.#here(word, { side, night }));
     if (program === "curl") return await this.#curl(command);
     if (program === "cli" || program === "vbg") return await this.#vbg(words, command);
     if (program === "exec") return await this.#inProcess(command, [...words.slice(1, -1), "-help"], { run: runVbg });
@@ -142,9 +143,10 @@ class Machine {
   }
 
   /** Paths of the pages are in the folder. */
-  #here(word: string, { side }: { side: string }): string {
+  #here(word: string, { side, night }: { side: string; night: string }): string {
     const places: Record<string, string> = {
-      night: "night",
+      night,
+      "wind.parquet": "wind.parquet",
       "/var/lib/vbg/journal": "night",
       "/var/lib/vbg-cloud": "imported",
       "revoked.txt": "ca/revoked.txt",

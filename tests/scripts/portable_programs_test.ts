@@ -5,6 +5,7 @@ import { VERSION } from "../../src/version.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs, SLOW } from "../support/needs.ts";
+import { runQuery } from "../support/query.ts";
 
 const NEEDS = needs({
   permissions: ["env", "write", "net", "sys"],
@@ -37,8 +38,8 @@ class Portables implements AsyncDisposable {
     return new Portables(folder);
   }
 
-  async run(name: string, args: string[]) {
-    const { code, stdout, stderr } = await this.#command(name, args).output();
+  async run(name: string, args: string[], more: Record<string, string> = {}) {
+    const { code, stdout, stderr } = await this.#command(name, args, more).output();
     const text = new TextDecoder();
     return { code, stdout: text.decode(stdout), stderr: text.decode(stderr) };
   }
@@ -68,8 +69,8 @@ class Portables implements AsyncDisposable {
     return { child, url };
   }
 
-  #command(name: string, args: string[]): Deno.Command {
-    const env = { VBG_CACHE: `${this.#folder}/cache` };
+  #command(name: string, args: string[], more: Record<string, string> = {}): Deno.Command {
+    const env = { VBG_CACHE: `${this.#folder}/cache`, ...more };
     const piped = { stdin: "null", stdout: "piped", stderr: "piped" } as const;
     return new Deno.Command(`./${name}`, { args, env, clearEnv: true, cwd: `${this.#folder}/${name}`, ...piped });
   }
@@ -169,6 +170,18 @@ async function convertRecording(portables: Portables, folder: string): Promise<v
   assert.ok([...Deno.readDirSync(`${folder}/converted`)].some(({ name }) => name.endsWith(".lpj")));
 }
 
+async function queryRecording(portables: Portables, folder: string): Promise<void> {
+  const sql = ["query", "SELECT count(*) AS n FROM vessel_heading", `${folder}/converted`];
+  const without = await portables.run("vbg", sql);
+  assert.deepEqual([without.code, without.stdout], [1, ""]);
+  assert.match(without.stderr, /DuckDB is not installed: vbg query -install fetches it\n$/);
+  // In this machine's cache, as the registry may need settings of its environment.
+  assert.equal((await runQuery(["-tables", `${folder}/converted`])).code, 0);
+  const info = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
+  const { denoDir: DENO_DIR } = JSON.parse(new TextDecoder().decode(info.stdout));
+  assert.deepEqual(await portables.run("vbg", sql, { DENO_DIR }), { code: 0, stdout: "n\n1\n", stderr: "" });
+}
+
 Deno.test("portable programs work alone in an empty folder with an empty environment", NEEDS, async (t) => {
   await inFolder(async (folder) => {
     await using portables = await Portables.make(folder);
@@ -182,6 +195,7 @@ Deno.test("portable programs work alone in an empty folder with an empty environ
       () => serveCloud(portables, folder),
     );
     await t.step("vbg makes a journal of a recording", () => convertRecording(portables, folder));
+    await t.step("vbg runs SQL over it, once DuckDB is installed", () => queryRecording(portables, folder));
     const starts = [
       ...PROGRAMS.map(({ name }) => ({ name, args: ["--version"] })),
       { name: "vbg", args: ["dump", "--help"] },

@@ -1,0 +1,37 @@
+import type { Client } from "@vessel/gateway/client";
+
+/** Digits of the number in a file's name. */
+const DIGITS = 6;
+
+/**
+ * Saves what a server has recorded between two times as journal files in a directory. Returns their paths; none if nothing
+ * was recorded.
+ *
+ * @param options.onBytes called with the number of bytes received
+ * @throws {ApiError} the server answers with an error
+ * @throws {ConnectionError} the connection was lost
+ */
+export async function saveJournal(
+  client: Pick<Client, "journalFiles">,
+  { directory, from, to, signal, onBytes }: {
+    directory: string;
+    from: string;
+    to: string | undefined;
+    signal: AbortSignal;
+    onBytes: (bytes: number) => void;
+  },
+): Promise<string[]> {
+  const paths: string[] = [];
+  for await (const pieces of client.journalFiles({ from, ...(to !== undefined && { to }) }, { signal })) {
+    const path = `${directory}/${String(paths.length).padStart(DIGITS, "0")}.lpj`;
+    using file = await Deno.open(path, { write: true, createNew: true });
+    let size = 0;
+    for await (const piece of pieces) {
+      for (let rest = piece; rest.length > 0;) rest = rest.subarray(await file.write(rest));
+      size += piece.length;
+      onBytes(piece.length);
+    }
+    if (size > 0) paths.push(path);
+  }
+  return paths;
+}
