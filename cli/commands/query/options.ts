@@ -2,7 +2,7 @@ import { serverChecks, serverOptions } from "../../client/client_options.ts";
 import { programOptions } from "../../settings/common_options.ts";
 import { flagGroup, optional } from "../../settings/option_types.ts";
 import { type Check, refuse, type SettingsOf } from "../../settings/options.ts";
-import { when } from "../read/history_options.ts";
+import { when } from "../../client/time_option.ts";
 
 const output = flagGroup("Output");
 const program = flagGroup("Program");

@@ -18,7 +18,7 @@ import {
 } from "../../program/program.ts";
 import { Progress } from "../../program/progress.ts";
 import { readTimestamp } from "../../settings/option_types.ts";
-import { timeOf } from "../read/history_options.ts";
+import { timeOf } from "../../client/time_option.ts";
 import { type Around, installPackage, runChild } from "./child.ts";
 import type { TimeRange } from "./contents.ts";
 import type { QueryJob } from "./job.ts";

@@ -65,36 +65,3 @@ export type HistorySettings = SettingsOf<typeof historyOptions>;
 
 /** Rules over several settings. */
 export const historyChecks: readonly Check<HistorySettings>[] = [...serverChecks, ...filterChecks];
-<<<<<<< HEAD
-=======
-
-/** The time as a parameter of a request. */
-export function timeOf(when: When, nowMs: number): string {
-  return when.kind === "at" ? when.text : new Date(nowMs - when.ms).toISOString();
-}
-
-/** An option whose value is a time, or how long before now. */
-export function when(name: string, { default: standard, help }: { default: When; help: string }): Option<When> {
-  return time.structured<When>({
-    name,
-    placeholder: "TIME",
-    default: standard,
-    help,
-    parseText: readWhen,
-    format: (value) => value.kind === "at" ? value.text : durationText(value.ms),
-  });
-}
-
-function readWhen(text: string): When {
-  if (/^\d{4}-/.test(text)) {
-    readTimestamp(text);
-    return { kind: "at", text };
-  }
-  try {
-    return { kind: "ago", ms: parseDuration(text) };
-  } catch {
-    const forms = "RFC 3339, such as 2024-06-01T12:00:00Z, or how long ago, such as 2h";
-    throw new RangeError(`Cannot read the time "${text}": expected ${forms}`);
-  }
-}
->>>>>>> 23a3769 (cli: vbg query, SQL over recordings)
