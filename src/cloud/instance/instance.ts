@@ -240,8 +240,8 @@ export class Instance {
       if (wasOpen) await this.#stores.update({ isListing: this.record.mayBeElsewhere(request) });
       const { failure } = this.#stores;
       if (failure !== undefined) throw unavailable(`nothing can be recorded: ${failure}`);
-      // The cloud names the epochs of a peer's boat.
-      if (this.record.isUnlisted && !request.epoch) throw notListed();
+      // A boat without digests takes what it is not asked for as known here.
+      if (this.record.isUnlisted && !(request.epoch && request.features.includes("digest"))) throw notListed();
       const response = await this.#handshakes.answer(request, { connection, journal });
       this.#receivedMs = this.#options.clock.monoMs();
       // After a crash the files may have more frames than the saved state: it must say so first.

@@ -206,7 +206,10 @@ Deno.test(
       await using cloud = await CloudFixture.start(`${folder}/one`, { frameStore });
       assert.deepEqual([...cloud.instances].map(({ id }) => id), [BOAT]);
       assert.equal((await cloud.greeted({ headSeq: 100 })).response.durableThrough, 100);
-      const unknown = await cloud.greeted({ instanceId: "boat-002", headSeq: 150 });
+      const simple = { instanceId: "boat-002", headSeq: 150 };
+      await assert.rejects(cloud.greeted(simple), /what it has of the boat is unknown/);
+      const features = ["batch", "void", "bus", "quiet-status", "digest"];
+      const unknown = await cloud.greeted({ ...simple, features });
       const { holes, liveStartFrom, durableThrough, storedThrough } = unknown.response;
       assert.deepEqual({ holes, liveStartFrom, durableThrough, storedThrough }, {
         holes: [],
@@ -222,7 +225,7 @@ Deno.test(
       store.isAway = false;
       await other.ship();
       await assert.rejects(statusWith(live, () => false), /the store answers again/);
-      const again = await cloud.greeted({ instanceId: "boat-002", headSeq: 200 });
+      const again = await cloud.greeted({ ...simple, headSeq: 200 });
       assert.deepEqual(again.response.holes, [{ start: 101, end: 150 }]);
       assert.deepEqual(
         await framesOfStore(store, { folder, id: "boat-002" }),
@@ -237,7 +240,7 @@ Deno.test(
   () =>
     withStore(async ({ folder, store, frameStore }) => {
       const first = { epoch: FORMER, head: 500, oldest: 1, void: [], lost: [] };
-      const features = ["batch", "void", "bus", "quiet-status", "former"];
+      const features = ["batch", "void", "bus", "quiet-status", "former", "digest"];
       {
         await using cloud = await CloudFixture.start(`${folder}/one`, { frameStore });
         const { client } = await cloud.greeted({ headSeq: 100 });

@@ -154,7 +154,8 @@ Deno.test(
       }
       store.isAway = true;
       await using cloud = await CloudFixture.start(`${folder}/two`, { frameStore, openReplica });
-      const live = (await cloud.greeted({ headSeq: 301 })).client.live();
+      const features = ["batch", "void", "bus", "quiet-status", "digest"];
+      const live = (await cloud.greeted({ headSeq: 301, features })).client.live();
       await live.send(batch(301, 400));
       await eventually("all to be durable", () => cloud.boat.record.received.durableCount === 100);
       live.end();
