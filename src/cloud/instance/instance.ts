@@ -104,7 +104,7 @@ export class Instance {
   }
 
   /** Reads the saved state of the boat. */
-  static async load(options: InstanceStoresOptions): Promise<Instance> {
+  static async load(options: InstanceStoresOptions & { isComing?: boolean }): Promise<Instance> {
     const { state, listed } = await loadBoatState(options);
     return new Instance({ ...options, listed, listedMs: options.clock.monoMs() }, state);
   }
@@ -236,6 +236,8 @@ export class Instance {
   handshake(request: HandshakeRequest, connection = ""): Promise<HandshakeResponse> {
     return this.#turns.run(async () => {
       const wasOpen = this.isOpen;
+      // Opening lists the store again.
+      if (this.record.isUnlisted && !this.#sessions.isOpen()) await this.#close();
       const journal = await this.#open();
       if (wasOpen) await this.#stores.update({ isListing: this.record.mayBeElsewhere(request) });
       const { failure } = this.#stores;
@@ -331,9 +333,7 @@ export class Instance {
   readonly isFileOpen = (name: string): boolean => this.#stores.isFileOpen(name);
 
   /** Removes a deleted file from the index. */
-  noteRemoved(name: string): void {
-    this.#stores.journal?.index.noteRemoved(`${this.directory}/${name}`);
-  }
+  readonly noteRemoved = (name: string): void => this.#stores.journal?.index.noteRemoved(`${this.directory}/${name}`);
 
   /** Pauses or resumes recording; meanwhile the boat's handshakes fail, and it tries again later. */
   readonly pause = (isPaused: boolean): void => this.#stores.pause(isPaused);

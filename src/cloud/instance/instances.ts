@@ -143,7 +143,7 @@ export class Instances implements Iterable<Instance> {
       throw new RpcError("RESOURCE_EXHAUSTED", `the cloud has ${count} boats already, the maximum (-max-instances)`);
     }
     try {
-      return await this.#create(id);
+      return await this.#create(id, { isComing: true });
     } catch (error) {
       this.#options.log.error("boat not created", { id, error: errorText(error) });
       const what = error instanceof StoreError
@@ -230,21 +230,21 @@ export class Instances implements Iterable<Instance> {
   }
 
   /** Creates the directory of a boat, unless that is under way, and loads it. */
-  #create(id: string): Promise<Instance> {
+  #create(id: string, { isComing = false }: { isComing?: boolean } = {}): Promise<Instance> {
     const make = async () => {
       const { dataDirectory } = this.#options;
       await Deno.mkdir(`${dataDirectory}/${id}`, { recursive: true, mode: JOURNAL_DIRECTORY_MODE });
       await syncDirectory(dataDirectory);
-      return await this.#load(id);
+      return await this.#load(id, { isComing });
     };
     const creating = this.#creating.get(id) ?? make().finally(() => this.#creating.delete(id));
     this.#creating.set(id, creating);
     return creating;
   }
 
-  async #load(id: string): Promise<Instance> {
+  async #load(id: string, { isComing = false }: { isComing?: boolean } = {}): Promise<Instance> {
     const { dataDirectory, ...common } = this.#options;
-    const instance = await Instance.load({ ...common, id, directory: `${dataDirectory}/${id}` });
+    const instance = await Instance.load({ ...common, id, directory: `${dataDirectory}/${id}`, isComing });
     this.#byId.set(id, instance);
     this.#inOrder = undefined;
     return instance;

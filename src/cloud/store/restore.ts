@@ -34,15 +34,17 @@ export interface LoadedState {
 }
 
 /**
- * Reads the state of a boat: from its directory; if that has none because another node had the boat, from the store. While
- * that does not answer, the state says so.
+ * Reads the state of a boat: from its directory; if that has none because another node had the boat, from the store. If
+ * that does not answer, the state of a boat that makes its handshake says so.
  *
- * @throws {StoreError} the store refuses
+ * @throws {StoreError} the store cannot be listed, or does not answer in time
  */
-export async function loadBoatState({ id, directory, frameStore, log }: {
+export async function loadBoatState({ id, directory, frameStore, isComing = false, log }: {
   id: string;
   directory: string;
   frameStore?: FrameStore | undefined;
+  /** True: the boat makes its handshake; default false. */
+  isComing?: boolean;
   log: Logger;
 }): Promise<LoadedState> {
   const journal = () => JournalIndex.open(directory, { log });
@@ -58,7 +60,7 @@ export async function loadBoatState({ id, directory, frameStore, log }: {
     await inReadTime(restored, { timeoutMs: LIST_TIMEOUT_MS });
     return objects.epochs.length === 0 ? { state } : { state: storedState(state, objects), listed: objects };
   } catch (error) {
-    if (!isStoreError(error, "away")) throw error;
+    if (!isComing || !isStoreError(error, "away")) throw error;
     log.error("boat loaded without what the object store has of it", { id, error: errorText(error) });
     return { state: { ...state, isUnlisted: true }, listed: "away" };
   }
