@@ -85,7 +85,7 @@ export class SeriesFold {
   }
 
   /** Begins a block. Only its own device table is used, so that results do not depend on where reading began. */
-  enter(block: Block): void {
+  enter(block: Pick<Block, "metadata" | "devices">): void {
     this.#buses = block.metadata.buses ?? this.#options.buses;
     this.#names.clear();
     this.#devices = new ActiveDevices(block.devices);

@@ -30,6 +30,8 @@ export interface SeriesRequest {
   maxBuckets: number;
   /** Maximum number of frames that may be read. */
   maxScan: number;
+  /** Gets an upper bound for the frames that are read, once or several times. */
+  onScan?: ((frames: number) => void) | undefined;
   turns: Turns;
   signal: AbortSignal;
 }
@@ -104,6 +106,7 @@ async function scanSeries(
   const frames = await index.framesAtMost(range);
   // The number is unknown for a recording that is played.
   if (frames > maxScan && frames !== Infinity) throw new SeriesScanError(frames, { isTemporary });
+  request.onScan?.(frames);
   const fold = foldOf(request, budget);
   await scanRange(index, range, { ...request, fold });
   return [...fold.series()];
@@ -179,6 +182,7 @@ class RolledReading {
       edges.reduce((sum, { block }) => sum + block.frames, 0);
     const isTemporary = rollup.isBehind || this.#unreadable.size > 0;
     if (frames > maxScan) throw new SeriesScanError(frames, { isTemporary });
+    this.#request.onScan?.(frames);
     const stored = new StoredFold({ bucketMs: range.bucketMs, budget: this.budget });
     if (!await this.#readStored(stored)) return undefined;
     const fold = foldOf(this.#request, this.budget);

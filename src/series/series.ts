@@ -48,6 +48,13 @@ export class Series {
     this.#currentAt = start;
     return this.#current = bucket;
   }
+
+  /** Merges a bucket, which belongs to the series afterwards. @throws {SeriesCountError} there are too many buckets */
+  put(start: number, bucket: Bucket): void {
+    if (this.buckets.has(start)) return this.at(start).merge(bucket);
+    this.#budget?.addBucket();
+    this.buckets.set(start, bucket);
+  }
 }
 
 /** The keys of an origin as one text: their values in the order of the payload, separated by dots. */

@@ -32,7 +32,9 @@ export class StoredFold {
     for (const [start, bucket] of buckets) {
       if (start < first || start > last) continue;
       series ??= this.#seriesOf(JSON.stringify([field.text, bus, src, String(name), keys]), { origin, field });
-      series.at(Math.floor(start / this.#ratio)).merge(bucket);
+      // Most buckets of narrow series are those of the sidecars: no copy.
+      if (this.#ratio === 1) series.put(start, bucket);
+      else series.at(Math.floor(start / this.#ratio)).merge(bucket);
     }
   }
 
