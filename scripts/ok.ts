@@ -7,6 +7,7 @@ const ENTRY_POINTS = [
     "src/frame/mod.ts",
     "src/api/journal.ts",
     "src/api/recordings.ts",
+    "src/api/voyages.ts",
     "src/pgn/mod.ts",
     "src/quantities/mod.ts",
   ],
