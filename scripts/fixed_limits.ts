@@ -20,8 +20,6 @@ import {
   SLICE_MS as HISTORY_SLICE_MS,
 } from "../src/http/history/turns.ts";
 import { MAX_BATCH_MS } from "../src/http/params.ts";
-import { MAX_FIELD_CHARS, MAX_SERIES_FIELDS } from "../src/http/series/query.ts";
-import { MAX_SERIES_BUCKETS } from "../src/http/series/series.ts";
 import { MAX_WHERE_DEPTH, MAX_WHERE_LENGTH } from "../src/where/mod.ts";
 import { TRANSPORT_BYTES } from "../src/stream/live/budget.ts";
 import { DEGRADED_SYNC_INTERVALS, UNHEALTHY_MS } from "../src/http/status/journal_health.ts";
@@ -40,7 +38,6 @@ import { TRANSMIT_DEFAULTS } from "../src/transmit/mod.ts";
 import { CLAIMS_PER_SECOND } from "../src/transmit/virtual_device/bus.ts";
 import { MAX_RECENT } from "../src/integrations/alerts/alerts.ts";
 import { DEFAULT_MAX_READINGS } from "../src/quantities/mod.ts";
-import { MAX_CHUNK_BUCKETS, MAX_CHUNK_SERIES } from "../src/series/rollup/rolled_file.ts";
 import {
   ANSWERS_PER_SECOND,
   MAX_CLIENT_ASSEMBLIES,
@@ -56,6 +53,7 @@ import { SYNC_PATIENCE_MS } from "../src/stream/session_types.ts";
 import { bytes, count, type FixedLimit, ms } from "./fixed_limit.ts";
 import { REPLICATION } from "./fixed_limits_replication.ts";
 import { CONNECTIONS } from "./fixed_limits_connections.ts";
+import { SERIES } from "./fixed_limits_series.ts";
 import { SIGNALK } from "./fixed_limits_signalk.ts";
 import { STORE } from "./fixed_limits_store.ts";
 
@@ -151,34 +149,9 @@ const CLIENTS: readonly FixedLimit[] = [
     beyond: "503 with Retry-After.",
   },
   {
-    what: "Fields of one request for /series",
-    limit: count(MAX_SERIES_FIELDS),
-    beyond: "400 naming the parameter.",
-  },
-  {
-    what: "Characters of a field of a request for /series",
-    limit: count(MAX_FIELD_CHARS),
-    beyond: "400 naming the parameter.",
-  },
-  {
     what: "Values of quantities with age and source, for each device and PGN",
     limit: count(DEFAULT_MAX_READINGS),
     beyond: "Not in /sources, and counted in vbg_source_values_refused_total; /values has them.",
-  },
-  {
-    what: "Series in one part of a sidecar of the journal",
-    limit: count(MAX_CHUNK_SERIES),
-    beyond: "The next part begins. A block with more series by itself is in no sidecar: /series reads its frames.",
-  },
-  {
-    what: "Buckets of a file of the journal that are in memory only",
-    limit: `${count(MAX_CHUNK_BUCKETS)}, and those of one block`,
-    beyond: "They are written to the sidecar.",
-  },
-  {
-    what: "Points of all series in one reply to /series",
-    limit: count(MAX_SERIES_BUCKETS),
-    beyond: "400.",
   },
   {
     what: "Time to count the frames of a /history before they are sent",
@@ -388,6 +361,7 @@ const DISK: readonly FixedLimit[] = [
 export const FIXED_LIMITS: readonly FixedLimit[] = [
   ...CONNECTIONS,
   ...CLIENTS,
+  ...SERIES,
   ...BUSES,
   ...DISK,
   ...OUTSIDE,

@@ -145,8 +145,8 @@ export const journalOptions = {
     default: BOAT_DEFAULTS.seriesPgns.map(String),
     defaultText: "navigation, wind, environment, engines, batteries, tanks",
     help:
-      "PGNs whose values are kept in small files beside the journal, from which /series answers for long times at " +
-      "once. Other PGNs are read from the journal. Empty: none.",
+      "PGNs whose values are kept in small files beside the journal, from which /series and /voyages answer for long times " +
+      "at once. Other PGNs are read from the journal. Empty: none.",
     validate: (pgn) =>
       /^\d{1,6}$/.test(pgn) && Number(pgn) <= MAX_PGN
         ? undefined
@@ -168,7 +168,7 @@ export const journalOptions = {
     default: BOAT_DEFAULTS.maxSeriesScan,
     min: 1,
     max: 1_000_000_000_000,
-    help: "Most frames that one request for /series may read.",
+    help: "Most frames that one request for /series or /voyages may read.",
   })),
 };
 

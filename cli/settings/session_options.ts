@@ -80,7 +80,7 @@ export const sessionOptions = {
     default: BOAT_DEFAULTS.maxHistoryRequests,
     min: 1,
     max: 1000,
-    help: "Most requests for /history and /series that are answered at once.",
+    help: "Most requests for /history, /series and /voyages that are answered at once.",
   })),
   slots: sessions.structured<readonly Slot[]>({
     name: "slots",

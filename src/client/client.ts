@@ -10,6 +10,7 @@ import type { Filter } from "../filter/mod.ts";
 import type { BoatReplication } from "./types_cloud.ts";
 import type { FieldSpan, KnownPgn, PgnDetails } from "./types_pgn.ts";
 import type { SeriesQuery, SeriesReply } from "./types_series.ts";
+import type { VoyagesQuery, VoyagesReply } from "./types_voyages.ts";
 import type {
   BoatAlert,
   BoatHealth,
@@ -146,6 +147,32 @@ export class Client {
     const times = { from: timeText(from), ...(to !== undefined && { to: timeText(to) }) };
     // No timeout: the server may have to read many frames.
     return await this.#api.json<SeriesReply>("/series", { query: { ...times, ...query }, signal, timeoutMs: 0 });
+  }
+
+  /**
+   * When the boat was under way, at anchor and in port: the voyages that touch a time range, and the stays between them.
+   *
+   * @throws {ApiError} 503: the server does not record, or has too many such requests; 400: the query is invalid
+   *
+   * @example
+   * ```ts ignore
+   * const { voyages } = await client.voyages({ from: "2026-07-01T00:00:00Z" });
+   * for (const { start, distance_m } of voyages) console.log(start, distance_m / 1852, "nm");
+   * ```
+   */
+  async voyages({ from, to }: VoyagesQuery, { signal }: CallOptions = {}): Promise<VoyagesReply> {
+    const query = { from: timeText(from), ...(to !== undefined && { to: timeText(to) }) };
+    return await this.#api.json<VoyagesReply>("/voyages", { query, signal, timeoutMs: 0 });
+  }
+
+  /**
+   * The track of a voyage as GPX 1.1.
+   *
+   * @param time a time in the voyage, such as its start
+   * @throws {ApiError} 404: there was no voyage at this time; and as for {@linkcode Client.voyages}
+   */
+  async voyageTrack(time: string | Date, { signal }: CallOptions = {}): Promise<string> {
+    return await this.#api.text(`/voyages/${pathPart(`${timeText(time)}.gpx`)}`, { signal, timeoutMs: 0 });
   }
 
   /** Every PGN that the server can decode. */

@@ -21,3 +21,4 @@ export type * from "./types.ts";
 export type * from "./types_cloud.ts";
 export type * from "./types_pgn.ts";
 export type * from "./types_series.ts";
+export type * from "./types_voyages.ts";

@@ -15,6 +15,7 @@ import { type SignalKApi, signalkRows } from "./signalk/routes.ts";
 import { seriesRow, type SeriesSource } from "./series/series.ts";
 import { EventStream } from "./streams/sse.ts";
 import { checkUpgrade, upgradeToStream } from "./streams/websocket.ts";
+import { voyageRows } from "./voyages/routes.ts";
 
 /** Dependencies of the reading endpoints of one boat. */
 export interface ReadApi extends StreamAdmission, HistorySource, PastSource, SeriesSource, SignalKApi {
@@ -76,6 +77,7 @@ export const readRows: RouteTable<ReadApi> = [
   blocksRow,
   ...sourceRows,
   seriesRow,
+  ...voyageRows,
   ...signalkRows,
 ];
 

@@ -39,6 +39,8 @@ const ROUTES: Record<string, { query?: string[]; codes: string[] }> = {
     query: ["field", "from", "to", "points", "src"],
     codes: ["200", "400", "404", "503"],
   },
+  "/instances/{id}/voyages": { query: ["from", "to"], codes: ["200", "400", "404", "503"] },
+  "/instances/{id}/voyages/{file}": { codes: ["200", "400", "404", "503"] },
   "PUT /instances/{id}/clients/{clientId}": { codes: ["200", "400", "404", "408", "413", "429", "503"] },
   "/instances/{id}/clients/{clientId}": { codes: ["200", "400", "404", "503"] },
   "DELETE /instances/{id}/clients/{clientId}": { codes: ["204", "400", "404", "503"] },

@@ -33,6 +33,8 @@ const ROUTES: Record<string, { query: string[]; codes: string[] }> = {
   },
   "/journal/blocks": { query: ["from", "to", "after"], codes: ["200", "204", "400", "503"] },
   "/series": { query: ["field", "from", "to", "points", "src"], codes: ["200", "400", "503"] },
+  "/voyages": { query: ["from", "to"], codes: ["200", "400", "503"] },
+  "/voyages/{file}": { query: [], codes: ["200", "400", "404", "503"] },
   "POST /send": { query: [], codes: ["202", "400", "403", "408", "413", "429", "503"] },
   "POST /query": { query: [], codes: ["200", "400", "403", "408", "413", "429", "502", "503", "504"] },
   "/replication/status": { query: [], codes: ["200", "404"] },

@@ -5,6 +5,7 @@ import { blocksRow } from "../../src/http/history/blocks.ts";
 import { type HistoryIndex, historyRow } from "../../src/http/history/history.ts";
 import type { HistoryTurns } from "../../src/http/history/turns.ts";
 import { type SeriesLimits, seriesRow } from "../../src/http/series/series.ts";
+import { voyageRows } from "../../src/http/voyages/routes.ts";
 import { bindRows, serveRoutes } from "../../src/http/mod.ts";
 import { JournalIndex } from "../../src/journal/index/journal_index.ts";
 import { JournalWriter, type JournalWriterOptions } from "../../src/journal/writer/journal_writer.ts";
@@ -85,7 +86,7 @@ export class TestApi {
       seriesLimits: () => seriesLimits ?? {},
       ...(histories && { histories }),
     };
-    const table = bindRows([historyRow, blocksRow, seriesRow], {
+    const table = bindRows([historyRow, blocksRow, seriesRow, ...voyageRows], {
       broker,
       clock,
       journal: index && { index },

@@ -128,10 +128,14 @@ export async function openSeries(
 }
 
 /** The reply to a request that would read too many frames. */
-export function tooLong({ message, isTemporary }: SeriesScanError, most: number): ApiError {
+export function tooLong(
+  { message, isTemporary }: SeriesScanError,
+  most: number,
+  { advice = "ask for a shorter time, fewer points, or fields of -series-pgns" }: { advice?: string } = {},
+): ApiError {
   const reason = `${message}, of at most ${most} (-series-max-scan)`;
   if (isTemporary) return overloaded(`${reason}: the sidecars of the journal are being built, try again later`);
-  return new ApiError(400, `${reason}: ask for a shorter time, fewer points, or fields of -series-pgns`);
+  return new ApiError(400, `${reason}: ${advice}`);
 }
 
 /** Number of list elements that are formatted at once. */
