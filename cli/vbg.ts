@@ -104,6 +104,10 @@ export const vbg: CommandSet = {
       summary: "reads every frame of a journal and reports damage",
       load: () => import("./commands/verify/verify.ts"),
     },
+    voyages: {
+      summary: "lists the voyages of a boat, or writes their tracks as GPX",
+      load: () => import("./commands/voyages/voyages.ts"),
+    },
   },
 };
 

@@ -3,8 +3,6 @@ import { newStoredFrame } from "@vessel/gateway/frame";
 import {
   type Clock,
   type Filter,
-  findRecorded,
-  Logger,
   readRecorded,
   type RecordedDevice,
   RecordedFilter,
@@ -15,15 +13,15 @@ import { untilStopped } from "../../program/interrupt.ts";
 import { Progress } from "../../program/progress.ts";
 import type { Output } from "../../program/terminal.ts";
 import { StoredDump } from "./frame.ts";
-import { isStoreUrl } from "../../settings/store_endpoint.ts";
+import { recordedInputs, type StoreChoice, summaryNote, warningsTo } from "./inputs.ts";
 import type { DumpView } from "./view.ts";
 
 /** Inputs, filters and output. */
 export interface OfflineDump {
   /** Files, directories and URLs of object stores. */
   paths: readonly string[];
-  /** Which boat of an object store, default the only one; URL of an S3-compatible store, empty: AWS. */
-  store?: { boat: string | undefined; endpoint: string };
+  /** Where an object store is, and which boat of it. */
+  store?: StoreChoice;
   filter: Filter;
   view: DumpView;
   /** Where progress is shown; undefined: nowhere. */
@@ -49,33 +47,13 @@ const FRAMES_A_TICK = 256;
 /** Shows recordings, one after the other. @throws {OfflineError} one cannot be read */
 export async function dumpOffline(dump: OfflineDump): Promise<void> {
   await using opened = new AsyncDisposableStack();
-  const inputs: RecordedInput[] = [];
-  for (const path of dump.paths) {
-    inputs.push(isStoreUrl(path) ? await storedInput(path, { dump, opened }) : await findRecorded(path));
-  }
+  const inputs = await recordedInputs(dump.paths, { ...dump, opened });
   const progress = progressOf(inputs, dump);
   try {
     await showParts(inputs, { ...dump, progress });
   } finally {
     progress?.bar.done();
   }
-}
-
-/** A boat in an object store; `opened` gets its connections. */
-async function storedInput(
-  url: string,
-  { dump: { store, note, signal }, opened }: { dump: OfflineDump; opened: AsyncDisposableStack },
-): Promise<RecordedInput> {
-  // Loaded when used: it is a large package.
-  const { openStoredBoat } = await import("../store/stored_boat.ts");
-  const { boat: id, endpoint = "" } = store ?? {};
-  const boat = await openStoredBoat(url, { endpoint, id, flag: "-boat", log: warningsTo(note), signal });
-  opened.use(boat);
-  return { kind: "blocks", path: url, bytes: undefined, source: boat.journal };
-}
-
-function warningsTo(note: (text: string) => void): Logger {
-  return new Logger({ level: "warn", format: "text", write: (line) => note(line.trimEnd()) });
 }
 
 async function showParts(
@@ -85,9 +63,7 @@ async function showParts(
   },
 ): Promise<void> {
   const pace = speed > 0 ? new Pace({ ...shown, speed, note, signal }) : undefined;
-  const onSummary = (path: string, { bad }: { bad: number }) => {
-    if (bad > 0) note(`"${path}": ${bad} damaged ${bad === 1 ? "line" : "lines"} skipped`);
-  };
+  const onSummary = summaryNote(note);
   const log = warningsTo(note);
   const wanted = new RecordedFilter(filter);
   let names: readonly string[] = [];

@@ -1,0 +1,41 @@
+import { newStoredFrame } from "@vessel/gateway/frame";
+import { decode } from "@vessel/gateway/pgn";
+import { readRecorded } from "@vessel/gateway/recordings";
+import { RecordedVoyages } from "@vessel/gateway/voyages";
+import { untilStopped } from "../../program/interrupt.ts";
+import { recordedInputs, type StoreChoice, summaryNote, warningsTo } from "../dump/inputs.ts";
+
+/** How much earlier and later frames are read, so that voyages are whole, milliseconds. */
+const AROUND_MS = 86_400_000;
+
+/** The voyages of recordings. @throws {OfflineError} one cannot be read */
+export async function findVoyages(
+  paths: readonly string[],
+  { range, store, note, signal }: {
+    range: { fromMs: number | undefined; toMs: number | undefined };
+    store: StoreChoice;
+    note: (text: string) => void;
+    signal: AbortSignal;
+  },
+): Promise<ReturnType<RecordedVoyages["find"]>> {
+  await using opened = new AsyncDisposableStack();
+  const inputs = await recordedInputs(paths, { store, note, signal, opened });
+  const voyages = new RecordedVoyages({ decode });
+  const options = {
+    log: warningsTo(note),
+    onSummary: summaryNote(note),
+    fromUs: range.fromMs === undefined ? undefined : (range.fromMs - AROUND_MS) * 1000,
+  };
+  const toUs = range.toMs === undefined ? Infinity : (range.toMs + AROUND_MS) * 1000;
+  const frame = newStoredFrame();
+  let isEmpty = true;
+  for await (const part of untilStopped(readRecorded(inputs, options), signal)) {
+    voyages.enter(part.buses);
+    while (part.next(frame, () => {})) {
+      isEmpty = false;
+      if (frame.timeUs <= toUs) voyages.add(frame);
+    }
+  }
+  if (isEmpty) note("no frames found");
+  return voyages.find(range);
+}
