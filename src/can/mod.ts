@@ -16,6 +16,7 @@ export * from "./assembly/drops.ts";
 export * from "./assembly/fast_packet.ts";
 export * from "./assembly/iso_transport_receiver.ts";
 export * from "./assembly/iso_transport_sender.ts";
+export * from "./assembly/split.ts";
 export * from "./bus.ts";
 export * from "./gateways/gateway_bus.ts";
 export * from "./gateways/link.ts";

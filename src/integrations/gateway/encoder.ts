@@ -1,6 +1,5 @@
-import { splitFastPacket } from "../../can/mod.ts";
-import { MAX_CAN_BYTES, MAX_FAST_PACKET_BYTES, type Message, pgnOfId } from "../../frame/mod.ts";
-import { framingOf, isFastPacket } from "../../pgn/mod.ts";
+import { framingFor, splitFastPacket } from "../../can/mod.ts";
+import { type Message, pgnOfId } from "../../frame/mod.ts";
 import type { Chunk } from "../lines.ts";
 import { LineBuffer } from "./bytes.ts";
 import { FORMAT_TABLE, type GatewayFormat, type Outbound } from "./formats.ts";
@@ -60,13 +59,13 @@ export class Encoder {
    * @returns false if it is too long for a fast packet, or its PGN is not one
    */
   addMessage(message: Payload, { isSent = false }: { isSent?: boolean } = {}): boolean {
-    const pgn = pgnOfId(message.id);
-    if (this.carriesMessages || (message.length <= MAX_CAN_BYTES && !isFastPacket(pgn))) {
+    const { data, offset, length } = message;
+    const framing = framingFor(pgnOfId(message.id), length);
+    if (this.carriesMessages || framing === "single") {
       this.add(message, { isSent });
       return true;
     }
-    const { data, offset, length } = message;
-    if (framingOf(pgn) === "single" || length === 0 || length > MAX_FAST_PACKET_BYTES) return false;
+    if (framing === "transport" || length === 0) return false;
     this.#counter = (this.#counter + 1) & 7;
     for (const frame of splitFastPacket(data.subarray(offset, offset + length), this.#counter)) {
       this.add({ ...message, data: frame, offset: 0, length: frame.length }, { isSent });

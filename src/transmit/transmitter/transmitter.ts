@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "../../base/mod.ts";
-import type { CanBus } from "../../can/mod.ts";
+import { type CanBus, framingFor } from "../../can/mod.ts";
 import { type CanFrame, MAX_MESSAGE_BYTES } from "../../frame/mod.ts";
-import { BusTransmitter, framingFor, type StartTimer, type TransmitCounters, type TransmitLimits } from "./bus.ts";
+import { BusTransmitter, type StartTimer, type TransmitCounters, type TransmitLimits } from "./bus.ts";
 import {
   type AddressUser,
   type FrameListener,
