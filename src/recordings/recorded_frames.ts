@@ -59,9 +59,11 @@ export interface RecordedDevice {
 /** Frames in other places than files, such as an object store. */
 export interface RecordedBlocks {
   /** The blocks that may hold frames from a time on, microseconds since 1970, in the order in which they are read. */
-  blocks(range: { fromUs?: number | undefined }): AsyncIterable<Block>;
+  blocks(range: { fromUs?: number | undefined; toUs?: number | undefined }): AsyncIterable<Block>;
   /** Reports a block with unreadable frames despite a valid checksum. */
   noteDamaged(block: Block, error: BlockError): void;
+  /** Number of damaged blocks found so far. */
+  readonly damagedBlocks: number;
 }
 
 /** A recording that was found at a path. */
@@ -92,6 +94,10 @@ export interface OfflineOptions {
   onSummary?: (path: string, summary: RecordingSummary) => void;
   /** Blocks that end before this time may be left out unread, microseconds since 1970; default: none are. */
   fromUs?: number | undefined;
+  /** As well those that begin after this time; default: none. */
+  toUs?: number | undefined;
+  /** Called after each journal with damaged blocks, with their number. */
+  onDamaged?: (path: string, blocks: number) => void;
 }
 
 /** Standard input as a path. */
@@ -136,7 +142,7 @@ export async function* readRecorded(
     try {
       if (input.kind === "directory") yield* directoryParts(input.path, options);
       else if (input.kind === "journal") yield* fileParts(input.path, options);
-      else if (input.kind === "blocks") yield* blockParts(input.source, options);
+      else if (input.kind === "blocks") yield* blockParts(input.source, { ...options, path: input.path });
       else {
         for await (const part of recordingParts(input.path, options)) {
           yield part.numbered(seq + 1);
@@ -152,9 +158,13 @@ export async function* readRecorded(
   }
 }
 
-async function* blockParts(source: RecordedBlocks, { fromUs }: OfflineOptions): AsyncGenerator<RecordedPart, void> {
+async function* blockParts(
+  source: RecordedBlocks,
+  { path, fromUs, toUs, onDamaged }: OfflineOptions & { path: string },
+): AsyncGenerator<RecordedPart, void> {
   const onDamage = (block: Block, error: BlockError) => source.noteDamaged(block, error);
-  for await (const block of source.blocks({ fromUs })) yield new BlockPart(block, { bytes: 0, onDamage });
+  for await (const block of source.blocks({ fromUs, toUs })) yield new BlockPart(block, { bytes: 0, onDamage });
+  if (source.damagedBlocks > 0) onDamaged?.(path, source.damagedBlocks);
 }
 
 async function* directoryParts(path: string, options: OfflineOptions): AsyncGenerator<RecordedPart, void> {
@@ -162,23 +172,28 @@ async function* directoryParts(path: string, options: OfflineOptions): AsyncGene
   const { wals } = await readJournalDirectory(path, { log });
   const unsealed = wals.flatMap(({ blocks }) => blocks.flatMap((block) => block.unsealed ?? []));
   const index = await JournalIndex.open(path, { log, unwritten: () => unsealed });
-  yield* blockParts(index, options);
+  yield* blockParts(index, { ...options, path });
 }
 
-async function* fileParts(path: string, { log }: OfflineOptions): AsyncGenerator<RecordedPart, void> {
+async function* fileParts(path: string, { log, onDamaged }: OfflineOptions): AsyncGenerator<RecordedPart, void> {
   const { blocks, index: { damaged, state } } = await openBlockFile(path);
   if (state === "torn") log.warn("journal file is torn", { path });
   if (damaged > 0) log.warn("journal file has damaged blocks", { path, blocks: damaged });
   using reader = new BlockReader();
-  const onDamage = (_: Block, error: BlockError) =>
+  let count = damaged;
+  const onDamage = (_: Block, error: BlockError) => {
+    count++;
     log.warn("damaged frames passed over", { path, reason: error.message });
+  };
   for (const location of blocks) {
     const block = await reader.read(path, location).catch((error) => {
       if (!(error instanceof BlockError)) throw error;
+      count++;
       log.warn("damaged block passed over", { path, offset: location.offset, reason: error.message });
     });
     if (block) yield new BlockPart(block, { bytes: location.bytes, onDamage });
   }
+  if (count > 0) onDamaged?.(path, count);
 }
 
 /** The frames of a block. */

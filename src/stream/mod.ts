@@ -10,6 +10,7 @@
  */
 export * from "./cursor.ts";
 export * from "./filters.ts";
+export * from "./first_of_interval.ts";
 export * from "./frame_source.ts";
 export { Batch, Chunk, type StreamClient, type StreamKind } from "./live/channel.ts";
 export { OpenStreams, type StreamCounter, type StreamMember, StreamMemory, TRANSPORT_BYTES } from "./live/budget.ts";

@@ -10,30 +10,30 @@ import {
   RecordedMonotonic,
 } from "@vessel/gateway/recordings";
 import { untilStopped } from "../../program/interrupt.ts";
-import { Progress } from "../../program/progress.ts";
 import type { Output } from "../../program/terminal.ts";
 import { StoredDump } from "./frame.ts";
-import { recordedInputs, type StoreChoice, summaryNote, warningsTo } from "./inputs.ts";
+import {
+  damagedLinesText,
+  findInputs,
+  type InputProgress,
+  progressOf,
+  type RecordedChoice,
+  warningsTo,
+} from "./recorded_inputs.ts";
 import type { DumpView } from "./view.ts";
 
 /** Inputs, filters and output. */
-export interface OfflineDump {
-  /** Files, directories and URLs of object stores. */
-  paths: readonly string[];
-  /** Where an object store is, and which boat of it. */
-  store?: StoreChoice;
+export interface OfflineDump extends RecordedChoice {
   filter: Filter;
   view: DumpView;
   /** Where progress is shown; undefined: nowhere. */
   progressOutput: Output | undefined;
-  note: (text: string) => void;
   /** Do not report pauses. */
   isQuiet?: boolean;
   /** Factor of the recorded speed; 0, the default: as fast as possible. */
   speed?: number;
   /** Skip earlier frames, microseconds since 1970. */
   startUs?: number | undefined;
-  signal: AbortSignal;
   clock: Clock;
 }
 
@@ -47,7 +47,7 @@ const FRAMES_A_TICK = 256;
 /** Shows recordings, one after the other. @throws {OfflineError} one cannot be read */
 export async function dumpOffline(dump: OfflineDump): Promise<void> {
   await using opened = new AsyncDisposableStack();
-  const inputs = await recordedInputs(dump.paths, { ...dump, opened });
+  const inputs = await findInputs(dump, opened);
   const progress = progressOf(inputs, dump);
   try {
     await showParts(inputs, { ...dump, progress });
@@ -59,11 +59,14 @@ export async function dumpOffline(dump: OfflineDump): Promise<void> {
 async function showParts(
   inputs: readonly RecordedInput[],
   { filter, view, signal, note, progress, speed = 0, startUs = -Infinity, ...shown }: OfflineDump & {
-    progress: ReturnType<typeof progressOf>;
+    progress: InputProgress | undefined;
   },
 ): Promise<void> {
   const pace = speed > 0 ? new Pace({ ...shown, speed, note, signal }) : undefined;
-  const onSummary = summaryNote(note);
+  const onSummary = (path: string, summary: { bad: number }) => {
+    const text = damagedLinesText(path, summary);
+    if (text !== undefined) note(text);
+  };
   const log = warningsTo(note);
   const wanted = new RecordedFilter(filter);
   let names: readonly string[] = [];
@@ -124,16 +127,4 @@ class Pace {
     if (ms >= REPORTED_PAUSE_MS && !isQuiet) note(`the next frame is due in ${Math.round(ms / 1000)} s`);
     for (let rest = ms; rest > 0; rest -= MAX_TIMER_MS) await pause(Math.min(rest, MAX_TIMER_MS), signal);
   }
-}
-
-/** Progress bar, in bytes if all inputs are journal files. */
-function progressOf(
-  inputs: readonly RecordedInput[],
-  { progressOutput: output, clock }: Pick<OfflineDump, "progressOutput" | "clock">,
-): { bar: Progress; isOfBytes: boolean } | undefined {
-  if (output === undefined) return undefined;
-  const isOfBytes = inputs.every(({ kind }) => kind === "journal");
-  const total = inputs.reduce((sum, { bytes = 0 }) => sum + bytes, 0);
-  const bar = new Progress({ output, clock, ...(isOfBytes ? { total, unit: "bytes" } : { unit: "frames" }) });
-  return { bar, isOfBytes };
 }

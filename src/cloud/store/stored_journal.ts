@@ -65,13 +65,18 @@ export class StoredJournal {
   }
 
   /**
-   * The blocks that may hold frames from a time on, epoch by epoch, by number. No number comes twice.
+   * The blocks that may hold frames of a time, epoch by epoch, by number. No number comes twice.
    *
-   * @param options.fromUs microseconds since 1970
+   * @param range bounds, inclusive, microseconds since 1970
    * @throws {SourceUnavailableError} the store does not answer
    */
-  blocks(options: { fromUs?: number | undefined } = {}): AsyncGenerator<Block> {
-    return this.#index.blocks(options);
+  blocks(range: { fromUs?: number | undefined; toUs?: number | undefined } = {}): AsyncGenerator<Block> {
+    return this.#index.blocks(range);
+  }
+
+  /** Number of damaged blocks found. */
+  get damagedBlocks(): number {
+    return this.#index.damagedBlocks;
   }
 
   /** Locations of all blocks, unread. @throws {SourceUnavailableError} the store does not answer */

@@ -4,7 +4,7 @@ import { type HistoryPosition, type HistoryRange, passedThrough, positionAt } fr
 import type { HistoryTurns } from "./turns.ts";
 import { busText } from "../../broker/mod.ts";
 import type { Filter } from "../../filter/mod.ts";
-import { RecordedFilter } from "../../stream/mod.ts";
+import { FirstOfInterval, RecordedFilter } from "../../stream/mod.ts";
 
 const ADDRESSES = 256;
 
@@ -15,13 +15,8 @@ export class WantedFrames {
   /** Bus names of the server, for blocks without bus names of their own. */
   readonly #buses: readonly string[];
   readonly #sources: Uint8Array | undefined;
-  readonly #intervalUs: number | undefined;
-  /** Newest interval with an accepted frame, by bus, source and PGN. */
-  readonly #spans = new Map<number, number>();
-  /** Stable numbers of bus names: blocks may index buses differently. */
-  readonly #busNumbers = new Map<string, number>();
+  readonly #interval: FirstOfInterval | undefined;
   #busTexts: readonly string[] = [];
-  #busKeys: readonly number[] = [];
   #taken = 0;
 
   constructor(
@@ -31,7 +26,7 @@ export class WantedFrames {
     this.range = options;
     this.#filter = new RecordedFilter(filter, { separateBlocks: true });
     this.#buses = options.buses;
-    this.#intervalUs = options.interval;
+    if (options.interval !== undefined) this.#interval = new FirstOfInterval(options.interval);
     if (!options.src) return;
     this.#sources = new Uint8Array(ADDRESSES);
     for (const src of options.src) this.#sources[src] = 1;
@@ -47,7 +42,7 @@ export class WantedFrames {
     const names = block.metadata.buses ?? this.#buses;
     this.#filter.enter(names, block.devices);
     this.#busTexts = names.map((name) => busText(name, { buses: this.#buses.length }));
-    this.#busKeys = names.map((name) => this.#numberOf(name));
+    this.#interval?.enter(names);
   }
 
   /** The bus member of a frame's JSON in this block. */
@@ -57,7 +52,7 @@ export class WantedFrames {
 
   /** True if only the first frame of each interval is wanted, which depends on the frames before. */
   get hasInterval(): boolean {
-    return this.#intervalUs !== undefined;
+    return this.#interval !== undefined;
   }
 
   /** Accepts or rejects a frame, and counts it. `at` is its index in the block. */
@@ -72,24 +67,7 @@ export class WantedFrames {
     if (!this.#filter.accepts(frame, at)) return false;
     const { fromUs, toUs } = this.range;
     if (frame.timeUs < fromUs || frame.timeUs > toUs) return false;
-    const src = sourceOfId(frame.id);
-    return this.#sources?.[src] !== 0 && this.#isFirst(frame, src);
-  }
-
-  /** True for the first frame of its interval. Intervals do not restart when the clock steps back. */
-  #isFirst({ bus, pgn, timeUs }: StoredFrame, src: number): boolean {
-    if (this.#intervalUs === undefined) return true;
-    const span = Math.floor(timeUs / this.#intervalUs);
-    const key = (((this.#busKeys[bus] ?? 0) * ADDRESSES) + src) * 0x40000 + pgn;
-    if (span <= (this.#spans.get(key) ?? -Infinity)) return false;
-    this.#spans.set(key, span);
-    return true;
-  }
-
-  #numberOf(bus: string): number {
-    const number = this.#busNumbers.get(bus) ?? this.#busNumbers.size;
-    this.#busNumbers.set(bus, number);
-    return number;
+    return this.#sources?.[sourceOfId(frame.id)] !== 0 && (this.#interval?.accepts(frame) ?? true);
   }
 }
 
