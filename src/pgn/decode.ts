@@ -98,6 +98,17 @@ function compileLayout(definition: Definition): LayoutDecoder {
   return new Function("h", "k", `"use strict";return function(d,n){\n${body}\n}`)(helpers, constants);
 }
 
+/** Compiles the decoder of one layout, which is given payloads that match it. Undefined: the payload is too short. */
+export function layoutDecoder(definition: Definition): Decoder {
+  const decodeLayout = compileLayout(definition);
+  const bytes = Math.ceil(definition.fixedBits / 8);
+  return (payload) => {
+    const { length } = payload;
+    if (length < definition.least) return undefined;
+    return decodeLayout(length < bytes ? padded(payload, bytes) : payload, length);
+  };
+}
+
 /** Compiles the selection of a layout of one PGN; each layout is compiled at its first payload. */
 function compile(definitions: readonly Definition[]): Decoder {
   const layouts = definitions.map((_, index) => `let f${index}=(d,n)=>(f${index}=c(${index}))(d,n);`);

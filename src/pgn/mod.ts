@@ -5,8 +5,9 @@
  * @module
  */
 export type { Labels, LabelValue } from "../units/mod.ts";
+export * from "./canboat.ts";
 export * from "./catalog.ts";
-export * from "./decode.ts";
+export { decode } from "./decode.ts";
 export * from "./encode.ts";
 export type { FieldSpan } from "./field.ts";
 export { spansOfPayload } from "./interpret.ts";

@@ -297,6 +297,15 @@ function canboatLayouts(pgn: number): Definition[] {
   return [...fresh, ...specs.filter(({ id }) => !replaced.has(id))].map((spec) => definitionOf(spec, "canboat"));
 }
 
+const canboat = new Map<number, readonly Definition[]>();
+
+/** canboat's layouts of a PGN, without the changes of the overlay; none for a PGN that canboat does not know. */
+export function canboatDefinitionsOf(pgn: number): readonly Definition[] {
+  let layouts = canboat.get(pgn);
+  if (layouts === undefined && (generated.has(pgn) || newer.has(pgn))) canboat.set(pgn, layouts = canboatLayouts(pgn));
+  return layouts ?? [];
+}
+
 function layoutsOf(pgn: number): Definition[] {
   const own = (overlay.get(pgn) ?? []).map((spec) => definitionOf(spec, "overlay"));
   if (own.some(({ matches }) => matches.length === 0)) return own;
