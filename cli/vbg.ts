@@ -45,6 +45,10 @@ export const vbg: CommandSet = {
       summary: "shows live frames of a boat, or frames of recordings",
       load: () => import("./commands/dump/dump.ts"),
     },
+    export: {
+      summary: "makes CSV, Parquet and other files out of recordings",
+      load: () => import("./commands/export/export.ts"),
+    },
     history: {
       summary: "prints recorded messages of a boat, the oldest first",
       load: () => import("./commands/read/history.ts"),

@@ -97,7 +97,8 @@ export async function serverContextOf(
 /** An output that discards everything. */
 function silent({ columns }: Output): Output {
   const flush = () => Promise.resolve();
-  return { isTerminal: false, hasColor: false, columns, write() {}, status() {}, control() {}, flush };
+  const writeBytes = () => Promise.resolve();
+  return { isTerminal: false, hasColor: false, columns, write() {}, writeBytes, status() {}, control() {}, flush };
 }
 
 /** Prints a value as JSON: indented on a terminal, else on one line. */

@@ -19,6 +19,11 @@ export interface Output {
   write(text: string): Promise<void> | void;
   /** Writes terminal control sequences; must not contain untrusted text. Otherwise as `write`. */
   control(text: string): Promise<void> | void;
+  /**
+   * Writes bytes after all text, on a terminal as text with escapes. The promise resolves when everything before them is written
+   * out: the bytes must not change until that of the next call does. Otherwise as `write`.
+   */
+  writeBytes(bytes: Uint8Array): Promise<void>;
   /** Draws a line that the next output replaces, such as a progress bar; "" removes it. Only a terminal shows it. */
   status(text: string): void;
   /** Resolves when everything is written. Rejects as `write` throws. */
@@ -62,6 +67,7 @@ export class BufferedOutput implements Output {
   readonly #columns: () => number;
   readonly #status: StatusLine | undefined;
   readonly #sink: ByteSink;
+  readonly #decoder = new TextDecoder();
   #text = "";
   #timer: ReturnType<typeof setTimeout> | undefined;
   #failure: unknown;
@@ -91,6 +97,17 @@ export class BufferedOutput implements Output {
     this.#timer ??= setTimeout(() => void this.flush().catch(() => {}), DELAY_MS);
   }
 
+  async writeBytes(bytes: Uint8Array): Promise<void> {
+    if (this.isTerminal) return await this.write(this.#decoder.decode(bytes, { stream: true }));
+    if (this.#failure !== undefined) throw this.#failure;
+    const before = this.flush();
+    // The next call reports the error.
+    before.catch(() => {});
+    this.#writing = this.#sendBytes(bytes, before);
+    this.#writing.catch(() => {});
+    await before;
+  }
+
   status(text: string): void {
     this.#status?.show(text);
   }
@@ -117,11 +134,15 @@ export class BufferedOutput implements Output {
 
   async #send(text: string, before: Promise<void>): Promise<void> {
     await before;
-    if (text === "") return;
+    if (text !== "") await this.#sendBytes(encoder.encode(text), before);
+  }
+
+  async #sendBytes(bytes: Uint8Array, before: Promise<void>): Promise<void> {
+    await before;
     this.#status?.clear();
     try {
-      let bytes = encoder.encode(text);
-      while (bytes.length > 0) bytes = bytes.subarray(await this.#sink.write(bytes));
+      let rest = bytes;
+      while (rest.length > 0) rest = rest.subarray(await this.#sink.write(rest));
     } catch (error) {
       const isGone = error instanceof Deno.errors.BrokenPipe || error instanceof Deno.errors.ConnectionReset;
       this.#failure = isGone ? new OutputClosed("Nobody reads the output any more", { cause: error }) : error;

@@ -25,4 +25,4 @@ export {
   type RecordedInput,
   type RecordedPart,
 } from "../recordings/mod.ts";
-export { type AddressHolder, RecordedFilter, type RecordedFilterOptions } from "../stream/mod.ts";
+export { type AddressHolder, FirstOfInterval, RecordedFilter, type RecordedFilterOptions } from "../stream/mod.ts";

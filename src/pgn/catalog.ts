@@ -120,6 +120,11 @@ export function describePgn(pgn: number): PgnDescription | undefined {
   return layouts.length === 0 ? undefined : { ...headOf(pgn, layouts), layouts: layouts.map(describeLayout) };
 }
 
+/** Whether every payload of a PGN can be decoded, of any content and length. */
+export function decodesAlways(pgn: number): boolean {
+  return definitionsOf(pgn).some(({ matches, least }) => matches.length === 0 && least === 0);
+}
+
 /** Name of a message: of its layout, or of its PGN when no layout matches; undefined for an unknown PGN. */
 export function describePayload(pgn: number, payload: Uint8Array): string | undefined {
   const layouts = definitionsOf(pgn);

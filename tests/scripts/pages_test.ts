@@ -211,6 +211,7 @@ class Machine {
       ...{ isTerminal: args[0] === "top", columns: 120, hasColor: false },
       write: print,
       control: print,
+      writeBytes: (bytes) => Promise.resolve(print(new TextDecoder().decode(bytes))),
       status: () => {},
       flush: () => Promise.resolve(),
     };

@@ -47,6 +47,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   voyages: ["frame", "pgn", "series"],
   feed: ["base", "frame", "pgn", "filter", "broker", "journal", "stream"],
   transmit: ["base", "frame", "pgn", "can", "broker"],
+  export: ["base", "frame", "pgn", "can"],
   recordings: ["base", "frame", "pgn", "filter", "can", "broker", "journal", "stream"],
   pki: ["base"],
   replication: ["base", "frame", "journal", "stream", "pki"],

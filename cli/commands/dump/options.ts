@@ -24,16 +24,8 @@ const MIN_BUFFER_MS = 1000;
 const MIN_ACK_MS = 100;
 const CLIENT_ID = /^[\w-]{1,64}$/;
 
-/** Options of the shown frames. */
-export const viewOptions = {
-  decode: output.boolean({
-    name: "decode",
-    help: "Show the fields of known payloads. Text output shows them instead of the payload.",
-  }),
-  changes: output.boolean({
-    name: "changes",
-    help: "Show only changes beyond the tolerance of a field, and devices that stop sending a PGN.",
-  }),
+/** Option of the filter by expressions. */
+export const whereOptions = {
   where: output.structured<WhereChoice | undefined>({
     name: "where",
     placeholder: "EXPRESSION",
@@ -45,6 +37,24 @@ export const viewOptions = {
     parseText: readWhere,
     format: (value) => value?.source,
   }),
+};
+
+/** Checks of the filter by expressions. */
+export const whereChecks: readonly Check<SettingsOf<typeof whereOptions>>[] = [
+  warn(["where"], ({ where }) => where && doubtWhere(where)),
+];
+
+/** Options of the shown frames. */
+export const viewOptions = {
+  decode: output.boolean({
+    name: "decode",
+    help: "Show the fields of known payloads. Text output shows them instead of the payload.",
+  }),
+  changes: output.boolean({
+    name: "changes",
+    help: "Show only changes beyond the tolerance of a field, and devices that stop sending a PGN.",
+  }),
+  ...whereOptions,
   ...unitsOptions,
   ...labelsOptions,
 };
@@ -135,16 +145,11 @@ export const dumpOptions = {
 /** Settings of `vbg dump`. */
 export type DumpSettings = SettingsOf<typeof dumpOptions>;
 
-/** Checks of the shown frames. */
-export const viewChecks: readonly Check<SettingsOf<typeof viewOptions>>[] = [
-  warn(["where"], ({ where }) => where && doubtWhere(where)),
-];
-
 /** Rules over several settings. */
 export const dumpChecks: readonly Check<DumpSettings>[] = [
   ...serverChecks,
   ...filterChecks,
-  ...viewChecks,
+  ...whereChecks,
   refuse(
     ["clientId", "bufferTimeoutMs"],
     ({ clientId, bufferTimeoutMs }) =>

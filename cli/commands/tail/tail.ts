@@ -27,7 +27,7 @@ import { programOptions } from "../../settings/common_options.ts";
 import { flagGroup } from "../../settings/option_types.ts";
 import type { SettingsOf } from "../../settings/options.ts";
 import { LiveView } from "../dump/live.ts";
-import { reconnectOptions, retryOf, viewChecks, viewOptions } from "../dump/options.ts";
+import { reconnectOptions, retryOf, viewOptions, whereChecks } from "../dump/options.ts";
 import { DumpView } from "../dump/view.ts";
 import { lastFrames } from "./history.ts";
 
@@ -57,7 +57,7 @@ export const program: Program<TailSettings> = {
   name: "vbg tail",
   summary: "follows the frames of a boat until Ctrl-C, optionally after the last recorded ones",
   options,
-  checks: [...serverChecks, ...filterChecks, ...viewChecks],
+  checks: [...serverChecks, ...filterChecks, ...whereChecks],
 };
 
 /** Runs `vbg tail`. Returns the exit code. */

@@ -1,0 +1,19 @@
+/**
+ * Messages as files of other programs: tables (CSV, Parquet), CAN frames (pcap, candump), and lines of canboat's analyzer. A
+ * {@linkcode MessageWriter} makes bytes of messages, without I/O; its memory does not grow with their number.
+ *
+ * @module
+ */
+export * from "./formats.ts";
+export * from "./message_writer.ts";
+export type * from "./origins.ts";
+export * from "./pgn_files.ts";
+export {
+  type Column,
+  columnsOf,
+  type ColumnType,
+  type FieldColumn,
+  MESSAGES,
+  PgnTables,
+  type Table,
+} from "./tables.ts";

@@ -1,0 +1,79 @@
+import type { StoredFrame } from "../frame/mod.ts";
+import type { BeginFile } from "./formats.ts";
+import type { MessageWriter } from "./message_writer.ts";
+import type { Origins } from "./origins.ts";
+import { PgnTables } from "./tables.ts";
+
+/** Most files. */
+export const MAX_PGN_FILES = 1000;
+/** Most values that wait in all files together; beyond it those of the file with most are written. */
+export const MAX_WAITING_VALUES = 4_000_000;
+/** Messages between two counts of them. */
+const MESSAGES_PER_COUNT = 65_536;
+
+/** There are more PGNs than files may be written. */
+export class TooManyFilesError extends Error {
+  override readonly name = "TooManyFilesError";
+}
+
+/** The file of one PGN. */
+export interface PgnFile {
+  /** Name without the ending. */
+  name: string;
+  writer: MessageWriter;
+  /** Messages in it. */
+  messages: number;
+}
+
+/** Distributes messages to a file for each PGN, with its fields as columns. */
+export class PgnFiles {
+  readonly #begin: BeginFile;
+  readonly #origins: Origins;
+  readonly #tables = new PgnTables();
+  readonly #files = new Map<number, PgnFile>();
+  #uncounted = 0;
+
+  constructor(begin: BeginFile, origins: Origins) {
+    this.#begin = begin;
+    this.#origins = origins;
+  }
+
+  /** The files, in the order of their first messages. */
+  get all(): Iterable<PgnFile> {
+    return this.#files.values();
+  }
+
+  originsChanged(): void {
+    for (const { writer } of this.#files.values()) writer.originsChanged();
+  }
+
+  /** Adds a message to its file, which is returned. @throws {TooManyFilesError} it would be one more than 1000 */
+  add(frame: StoredFrame): PgnFile {
+    const file = this.#files.get(frame.pgn) ?? this.#beginFile(frame.pgn);
+    if (file.writer.add(frame)) file.messages++;
+    if (++this.#uncounted >= MESSAGES_PER_COUNT) this.#limitValues();
+    return file;
+  }
+
+  #beginFile(pgn: number): PgnFile {
+    if (this.#files.size >= MAX_PGN_FILES) {
+      throw new TooManyFilesError(`Cannot write more than ${MAX_PGN_FILES} files: -pgn chooses what is exported`);
+    }
+    const table = this.#tables.of(pgn);
+    const file = { name: table.name, writer: this.#begin(this.#origins, table), messages: 0 };
+    this.#files.set(pgn, file);
+    return file;
+  }
+
+  #limitValues(): void {
+    this.#uncounted = 0;
+    const writers = Array.from(this.#files.values(), ({ writer }) => writer);
+    writers.sort((one, other) => other.waitingValues - one.waitingValues);
+    let waiting = writers.reduce((sum, { waitingValues }) => sum + waitingValues, 0);
+    for (const writer of writers) {
+      if (waiting <= MAX_WAITING_VALUES) return;
+      waiting -= writer.waitingValues;
+      writer.settle();
+    }
+  }
+}
