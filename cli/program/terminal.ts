@@ -101,9 +101,8 @@ export class BufferedOutput implements Output {
     if (this.isTerminal) return await this.write(this.#decoder.decode(bytes, { stream: true }));
     if (this.#failure !== undefined) throw this.#failure;
     const before = this.flush();
+    this.#writing = this.#send(bytes, before);
     // The next call reports the error.
-    before.catch(() => {});
-    this.#writing = this.#sendBytes(bytes, before);
     this.#writing.catch(() => {});
     await before;
   }
@@ -129,16 +128,12 @@ export class BufferedOutput implements Output {
   #sendAll(): Promise<void> {
     const text = this.#text;
     this.#text = "";
-    return this.#writing = this.#send(text, this.#writing);
+    return this.#writing = this.#send(encoder.encode(text), this.#writing);
   }
 
-  async #send(text: string, before: Promise<void>): Promise<void> {
+  async #send(bytes: Uint8Array, before: Promise<void>): Promise<void> {
     await before;
-    if (text !== "") await this.#sendBytes(encoder.encode(text), before);
-  }
-
-  async #sendBytes(bytes: Uint8Array, before: Promise<void>): Promise<void> {
-    await before;
+    if (bytes.length === 0) return;
     this.#status?.clear();
     try {
       let rest = bytes;

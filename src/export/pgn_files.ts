@@ -6,10 +6,10 @@ import { PgnTables } from "./tables.ts";
 
 /** Most files. */
 export const MAX_PGN_FILES = 1000;
-/** Most values that wait in all files together; beyond it those of the file with most are written. */
-export const MAX_WAITING_VALUES = 4_000_000;
+/** Default limit of values that wait in all files together; beyond it those of the files with most are written. */
+const MAX_WAITING_VALUES = 4_000_000;
 /** Messages between two counts of them. */
-const MESSAGES_PER_COUNT = 65_536;
+const MESSAGES_PER_COUNT = 8192;
 
 /** There are more PGNs than files may be written. */
 export class TooManyFilesError extends Error {
@@ -25,17 +25,26 @@ export interface PgnFile {
   messages: number;
 }
 
+/** Options of {@linkcode PgnFiles}. */
+export interface PgnFilesOptions {
+  origins: Origins;
+  maxWaitingValues?: number;
+}
+
 /** Distributes messages to a file for each PGN, with its fields as columns. */
 export class PgnFiles {
   readonly #begin: BeginFile;
   readonly #origins: Origins;
+  readonly #maxWaitingValues: number;
   readonly #tables = new PgnTables();
   readonly #files = new Map<number, PgnFile>();
   #uncounted = 0;
 
-  constructor(begin: BeginFile, origins: Origins) {
+  /** @param options.maxWaitingValues limit of values that have no bytes yet, exceeded by some thousand messages at most */
+  constructor(begin: BeginFile, { origins, maxWaitingValues = MAX_WAITING_VALUES }: PgnFilesOptions) {
     this.#begin = begin;
     this.#origins = origins;
+    this.#maxWaitingValues = maxWaitingValues;
   }
 
   /** The files, in the order of their first messages. */
@@ -71,7 +80,7 @@ export class PgnFiles {
     writers.sort((one, other) => other.waitingValues - one.waitingValues);
     let waiting = writers.reduce((sum, { waitingValues }) => sum + waitingValues, 0);
     for (const writer of writers) {
-      if (waiting <= MAX_WAITING_VALUES) return;
+      if (waiting <= this.#maxWaitingValues) return;
       waiting -= writer.waitingValues;
       writer.settle();
     }

@@ -179,7 +179,7 @@ Deno.test(
 );
 
 Deno.test(
-  "vbg dump and vbg audit read a boat from a store as from its directory",
+  "vbg dump, export and audit read a boat from a store as from its directory",
   CLOUD,
   () =>
     inPlaces(async ({ data, url }) => {
@@ -195,6 +195,12 @@ Deno.test(
       assert.deepEqual(byNumber(local), [...FED.former, ...FED.current].sort((a, b) => a - b));
       const start = local.find(({ seq }) => seq === 500)!.ts;
       assert.deepEqual(byNumber(await lines(url, "-boat", BOAT, "-start", start)), [500, ...range(500, 900)]);
+      const rows = async (...args: string[]) => {
+        const { code, out, err } = await runCommand(["export", ...args]);
+        assert.equal(code, 0, err);
+        return out;
+      };
+      assert.equal(await rows(url, "-boat", BOAT), await rows(`${data}/${BOAT}`));
       const unchosen = await runCommand(["dump", url]);
       assert.equal(unchosen.code, 2);
       assert.match(unchosen.err, /Cannot choose a boat with -boat: .*: boat-001, boat-002/);

@@ -37,6 +37,29 @@ Deno.test("what is written comes out whole and in order, however little is taken
   assert.equal(text(), expected);
 });
 
+Deno.test("bytes come out between the texts before and after them, and may change once the next call resolves", async () => {
+  const { output, pieces, text } = kept({ most: 1000 });
+  const buffers = [new Uint8Array(5000), new Uint8Array(5000)];
+  let expected = "";
+  for (let i = 0; i < 20; i++) {
+    const bytes = buffers[i % 2]!.fill(97 + i);
+    expected += `${i}\n${new TextDecoder().decode(bytes)}`;
+    void output.write(`${i}\n`);
+    await output.writeBytes(bytes);
+  }
+  await output.flush();
+  assert.ok(pieces.length > 100);
+  assert.equal(text(), expected);
+});
+
+Deno.test("bytes on a terminal are text, with what it would obey escaped, wherever they are cut", async () => {
+  const { output, text } = kept({ isTerminal: true });
+  const bytes = new TextEncoder().encode("ä\u001b[2Jb€\n");
+  for (let i = 0; i < bytes.length; i++) await output.writeBytes(bytes.subarray(i, i + 1));
+  await output.flush();
+  assert.equal(text(), "ä\\u001b[2Jb€\n");
+});
+
 Deno.test("small writes go out together, and much at once goes out at once", async () => {
   const { output, pieces } = kept();
   for (let i = 0; i < 100; i++) assert.equal(output.write("line\n"), undefined);
@@ -68,6 +91,14 @@ Deno.test("a second piece is taken while the first goes out; whoever writes a th
   await output.flush();
   assert.deepEqual(waited, ["opened", "second"]);
   assert.deepEqual(pieces.map(({ length }) => length), [300_000, 300_000]);
+});
+
+Deno.test("once the reader has gone, bytes are refused, too", async () => {
+  const { output } = kept({ closedAfter: 1 });
+  await output.writeBytes(Uint8Array.of(1));
+  await output.writeBytes(Uint8Array.of(2));
+  await assert.rejects(output.flush(), OutputClosed);
+  await assert.rejects(output.writeBytes(Uint8Array.of(3)), OutputClosed);
 });
 
 Deno.test("once the reader has gone, every write says so", async () => {

@@ -51,6 +51,7 @@ async function runProgram(
     ...{ isTerminal, columns, hasColor: false },
     write: (text) => void (answer[key] += text),
     control: (text) => void (answer[key] += text),
+    writeBytes: (bytes) => Promise.resolve(void (answer[key] += new TextDecoder().decode(bytes))),
     status: (text) => lines[key].show(text),
     flush: () => Promise.resolve(),
   });

@@ -1,4 +1,4 @@
-/** The rows of a CSV text (RFC 4180), read character by character. */
+/** The rows of a CSV text (RFC 4180; lines may end with LF alone), read character by character. */
 export function parseCsv(text: string): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];
@@ -11,13 +11,13 @@ export function parseCsv(text: string): string[][] {
       else if (text.charAt(at + 1) === '"') cell += text.charAt(++at);
       else isQuoted = false;
     } else if (character === '"') isQuoted = true;
-    else if (character === "," || text.startsWith("\r\n", at)) {
+    else if (character === "," || character === "\n" || text.startsWith("\r\n", at)) {
       row.push(cell);
       cell = "";
       if (character === ",") continue;
       rows.push(row);
       row = [];
-      at++;
+      if (character === "\r") at++;
     } else cell += character;
   }
   return rows;

@@ -30,6 +30,7 @@ export class LiveCommand implements AsyncDisposable {
       ...{ isTerminal, columns, hasColor: false },
       write: (text) => void pieces.push(text),
       control: (text) => void pieces.push(text),
+      writeBytes: (bytes) => Promise.resolve(void pieces.push(new TextDecoder().decode(bytes))),
       status: (text) => void pieces.push(text),
       flush: () => Promise.resolve(),
     });

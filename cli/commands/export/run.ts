@@ -34,7 +34,7 @@ export interface ReadCounts {
   /** Wanted messages. */
   messages: number;
   damagedBlocks: number;
-  /** Buses of wanted messages. */
+  /** Names of the buses of wanted messages. */
   buses: ReadonlySet<string>;
 }
 
@@ -156,7 +156,8 @@ class WantedMessages {
     if (this.#where && !this.#matches(this.#where, frame)) return false;
     if (this.#interval?.accepts(frame) === false) return false;
     this.count++;
-    this.buses.add(this.#origins.busName(frame.bus));
+    const bus = this.#origins.busName(frame.bus);
+    if (bus !== "") this.buses.add(bus);
     return true;
   }
 

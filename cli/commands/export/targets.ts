@@ -100,7 +100,7 @@ export class DirectoryTarget implements Target {
 
   constructor(files: OutputFiles, { format, begin, origins }: TargetParts) {
     this.#files = files;
-    this.#pgns = new PgnFiles(begin, origins);
+    this.#pgns = new PgnFiles(begin, { origins });
     [this.#ending] = format.endings;
   }
 
