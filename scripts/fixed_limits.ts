@@ -1,3 +1,4 @@
+import { MAX_OPEN_FILES } from "../cli/commands/export/output_files.ts";
 import { MAX_TABLE_ROWS } from "../cli/commands/query/output.ts";
 import { MAX_VALUES as MAX_TOP_VALUES } from "../cli/commands/top/boat_values.ts";
 import { FAST_PACKET_TIMEOUT_MS } from "../src/can/assembly/assembler.ts";
@@ -10,6 +11,7 @@ import { MAX_BST_BYTES } from "../src/can/recordings/bst_line.ts";
 import { MAX_LIVE_HEAD_BYTES } from "../src/can/recordings/piece_reader.ts";
 import { MAX_LINE } from "../src/can/recordings/text.ts";
 import { MAX_DIAGNOSTIC_EVENTS } from "../src/cloud/mod.ts";
+import { MAX_PGN_FILES } from "../src/export/mod.ts";
 import { MAX_FILTER_ENTRIES, MAX_FILTER_TEXT_CHARACTERS } from "../src/filter/mod.ts";
 import { MAX_LIST_ENTRIES } from "../src/http/params.ts";
 import {
@@ -203,6 +205,11 @@ const CLIENTS: readonly FixedLimit[] = [
     what: "Bytes of one message from a WebSocket client",
     limit: bytes(MAX_INBOUND_BYTES),
     beyond: "The connection is closed with code 1009.",
+  },
+  {
+    what: "Files of `vbg export` into a directory; those that are open at a time",
+    limit: `${MAX_PGN_FILES}, ${MAX_OPEN_FILES}`,
+    beyond: "Refused, naming -pgn; the file that was written least lately is closed, and opened again.",
   },
   {
     what: "Length of a filter expression of `vbg dump -where` and the Bus view, and its parentheses inside each other",

@@ -8,6 +8,7 @@ const ENTRY_POINTS = [
     "src/api/journal.ts",
     "src/api/recordings.ts",
     "src/api/voyages.ts",
+    "src/export/mod.ts",
     "src/pgn/mod.ts",
     "src/quantities/mod.ts",
   ],

@@ -6,6 +6,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** Files that programs import by URL: tools that read the sources do not find them. */
 export const LOADED_BY_ADDRESS: readonly string[] = [
   "src/journal/block/pack_worker.ts",
+  "src/export/parquet_package.ts",
   "src/integrations/mdns/bonjour_package.ts",
   "src/integrations/mqtt/mqtt_package.ts",
   "src/listen/acme/acme_package.ts",

@@ -151,7 +151,9 @@ class Machine {
       "/var/lib/vbg-cloud": "imported",
       "revoked.txt": "ca/revoked.txt",
     };
-    const place = places[word] ?? (/^(?:cert|key|ca)\.pem$/.test(word) ? `ca/${side}/${word}` : undefined);
+    const isExport = /^(?:tables\/|\w+\.(?:csv|parquet|pcap))$/.test(word);
+    const place = places[word] ?? (isExport ? word : undefined) ??
+      (/^(?:cert|key|ca)\.pem$/.test(word) ? `ca/${side}/${word}` : undefined);
     if (word === "/data/lplex") return `${ROOT}tests/data/lplex_cloud`;
     return place === undefined ? word : `${this.#folder}/${place}`;
   }

@@ -20,6 +20,7 @@ import {
   UsageError,
 } from "../../program/program.ts";
 import type { Output } from "../../program/terminal.ts";
+import { isStoreUrl } from "../../settings/store_endpoint.ts";
 import { count } from "../inspect/file.ts";
 import { exportChecks, exportOptions, type ExportSettings } from "./options.ts";
 import { OutputFiles } from "./output_files.ts";
@@ -56,6 +57,9 @@ async function exportRecordings(
   { paths, context }: { paths: readonly string[]; context: ProgramContext },
 ): Promise<void> {
   if (paths.length === 0) throw new UsageError("Missing recording: expected at least one FILE, DIR or URL");
+  if (settings.boat !== undefined && !paths.some(isStoreUrl)) {
+    throw new UsageError("Cannot use -boat without the URL of an object store");
+  }
   const [output, errors] = [outputOf(context), errorsOf(context)];
   const note = (text: string) => context.printError(`${program.name}: ${text}`);
   const place = await placeOf(settings);
