@@ -12,7 +12,7 @@ const NUMBER_BYTES = 32;
 const MAX_EXACT = 1e15;
 /** Smaller numbers have an exponent in JSON. */
 const MIN_DECIMAL = 1e-6;
-const [POINT, MINUS, QUOTE, ZERO] = [46, 45, 34, 48];
+const [POINT, MINUS] = [46, 45];
 /** What a cell is quoted for (RFC 4180). */
 const SPECIAL = /[",\r\n]/;
 

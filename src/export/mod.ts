@@ -4,16 +4,9 @@
  *
  * @module
  */
+export type { StoredFrame } from "../frame/mod.ts";
 export * from "./formats.ts";
-export * from "./message_writer.ts";
+export type { MessageWriter } from "./message_writer.ts";
 export type * from "./origins.ts";
 export * from "./pgn_files.ts";
-export {
-  type Column,
-  columnsOf,
-  type ColumnType,
-  type FieldColumn,
-  MESSAGES,
-  PgnTables,
-  type Table,
-} from "./tables.ts";
+export { type Column, type ColumnType, type FieldColumn, MESSAGES, PgnTables, type Table } from "./tables.ts";

@@ -13,6 +13,7 @@ const MESSAGES_PER_COUNT = 8192;
 
 /** There are more PGNs than files may be written. */
 export class TooManyFilesError extends Error {
+  /** `TooManyFilesError`. */
   override readonly name = "TooManyFilesError";
 }
 
@@ -20,6 +21,7 @@ export class TooManyFilesError extends Error {
 export interface PgnFile {
   /** Name without the ending. */
   name: string;
+  /** Makes its bytes. */
   writer: MessageWriter;
   /** Messages in it. */
   messages: number;
@@ -27,7 +29,9 @@ export interface PgnFile {
 
 /** Options of {@linkcode PgnFiles}. */
 export interface PgnFilesOptions {
+  /** Names of buses and devices. */
   origins: Origins;
+  /** Limit of values that have no bytes yet, exceeded by some thousand messages at most; default 4 million. */
   maxWaitingValues?: number;
 }
 
@@ -40,7 +44,7 @@ export class PgnFiles {
   readonly #files = new Map<number, PgnFile>();
   #uncounted = 0;
 
-  /** @param options.maxWaitingValues limit of values that have no bytes yet, exceeded by some thousand messages at most */
+  /** Begins without files. `begin` begins each. */
   constructor(begin: BeginFile, { origins, maxWaitingValues = MAX_WAITING_VALUES }: PgnFilesOptions) {
     this.#begin = begin;
     this.#origins = origins;
@@ -52,6 +56,7 @@ export class PgnFiles {
     return this.#files.values();
   }
 
+  /** To be called when a bus or the device at an address has another name than before. */
   originsChanged(): void {
     for (const { writer } of this.#files.values()) writer.originsChanged();
   }

@@ -9,7 +9,9 @@ export type ColumnType = "time" | "int" | "long" | "double" | "text";
 
 /** A column. */
 export interface Column {
+  /** Unique in its table. */
   name: string;
+  /** Type of all cells. */
   type: ColumnType;
   /** Whether a cell may be empty. */
   isOptional: boolean;
@@ -17,6 +19,7 @@ export interface Column {
 
 /** A column with a field of decoded payloads. */
 export interface FieldColumn extends Column {
+  /** Type of all cells. */
   type: "int" | "double" | "text";
   /** Key in the decoded payload. */
   key: string;

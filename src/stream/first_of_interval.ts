@@ -15,7 +15,11 @@ export class FirstOfInterval {
   readonly #busNumbers = new Map<string, number>();
   #busKeys: readonly number[] = [];
 
-  /** @param intervalUs length of an interval, microseconds */
+  /**
+   * Begins without frames.
+   *
+   * @param intervalUs length of an interval, microseconds
+   */
   constructor(intervalUs: number) {
     this.#intervalUs = intervalUs;
   }

@@ -9,8 +9,8 @@ const RUN = needs({ permissions: ["run", "read"] });
 const CLI = new URL("../../cli/", import.meta.url);
 /** Commands that need no server's code. */
 const LIGHT = [
-  ...["alarms/alarms", "archive_s3/archive_s3", "doctor/doctor", "dump/dump", "inspect/inspect", "repair/repair"],
-  ...["query/query", "tail/tail", "read/values", "verify/verify"],
+  ...["alarms/alarms", "archive_s3/archive_s3", "doctor/doctor", "dump/dump", "export/export", "inspect/inspect"],
+  ...["query/query", "repair/repair", "tail/tail", "read/values", "verify/verify"],
 ];
 /** What only servers need; each brings hundreds of files. */
 const HEAVY = ["src/http/mod.ts", "src/cloud/mod.ts", "src/replication/mod.ts"];

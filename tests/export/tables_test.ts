@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { columnsOf, PgnTables } from "../../src/export/mod.ts";
 import { CsvTable } from "../../src/export/csv.ts";
+import { columnsOf, PgnTables } from "../../src/export/tables.ts";
 import { newStoredFrame } from "../../src/frame/mod.ts";
 import { decode, describePgn, listPgns } from "../../src/pgn/mod.ts";
 import { parseCsv } from "../support/csv.ts";

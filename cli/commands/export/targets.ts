@@ -9,7 +9,7 @@ import {
 } from "@vessel/gateway/export";
 import type { StoredFrame } from "@vessel/gateway/frame";
 import type { Output } from "../../program/terminal.ts";
-import { OutputFiles } from "./output_files.ts";
+import type { OutputFiles } from "./output_files.ts";
 
 /** Bytes that are written at a time. */
 const CHUNK_BYTES = 262_144;
