@@ -331,4 +331,40 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "if (!found && epochWord < 0) {",
     tests: ["reading_test.ts"],
   },
+  {
+    name: "a text with a line break is not quoted in a CSV file",
+    find: '/[",\\r\\n]/',
+    replace: '/[",]/',
+    tests: ["cli/export_table_test.ts"],
+  },
+  {
+    name: "a number of a CSV file has zeros at its end",
+    find: "rest % 10 === 0",
+    replace: "rest < 0",
+    tests: ["export/tables_test.ts"],
+  },
+  {
+    name: "a NAME that changes while a recording is read stays the old one in an exported table",
+    find: "if (wanted.learn(device)) target.originsChanged();",
+    replace: "wanted.learn(device);",
+    tests: ["cli/export_test.ts"],
+  },
+  {
+    name: "a failed export leaves its file",
+    find: "await target.abandon();",
+    replace: "",
+    tests: ["cli/export_command_test.ts"],
+  },
+  {
+    name: "the end of a Parquet file with many row groups lacks some",
+    find: "yield zstdDecompressSync(packed);",
+    replace: "yield packed;",
+    tests: ["export/parquet_test.ts"],
+  },
+  {
+    name: "an exported session of the transport protocol announces a wrong length",
+    find: "[kind, length & 0xff, length >> 8, packets, ANY_PACKETS]",
+    replace: "[kind, length & 0xff, 0, packets, ANY_PACKETS]",
+    tests: ["can/split_test.ts"],
+  },
 ];
