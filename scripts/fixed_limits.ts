@@ -1,5 +1,3 @@
-import { MAX_OPEN_FILES } from "../cli/commands/export/output_files.ts";
-import { MAX_TABLE_ROWS } from "../cli/commands/query/output.ts";
 import { MAX_VALUES as MAX_TOP_VALUES } from "../cli/commands/top/boat_values.ts";
 import { FAST_PACKET_TIMEOUT_MS } from "../src/can/assembly/assembler.ts";
 import { MAX_STREAMS as MAX_FRAMING_HABITS } from "../src/can/assembly/framing_habits.ts";
@@ -11,7 +9,6 @@ import { MAX_BST_BYTES } from "../src/can/recordings/bst_line.ts";
 import { MAX_LIVE_HEAD_BYTES } from "../src/can/recordings/piece_reader.ts";
 import { MAX_LINE } from "../src/can/recordings/text.ts";
 import { MAX_DIAGNOSTIC_EVENTS } from "../src/cloud/mod.ts";
-import { MAX_PGN_FILES } from "../src/export/mod.ts";
 import { MAX_FILTER_ENTRIES, MAX_FILTER_TEXT_CHARACTERS } from "../src/filter/mod.ts";
 import { MAX_LIST_ENTRIES } from "../src/http/params.ts";
 import {
@@ -54,6 +51,7 @@ import { MAX_ENTITIES } from "../src/integrations/mqtt/home_assistant.ts";
 import { SYNC_PATIENCE_MS } from "../src/stream/session_types.ts";
 import { bytes, count, type FixedLimit, ms } from "./fixed_limit.ts";
 import { REPLICATION } from "./fixed_limits_replication.ts";
+import { COMMANDS } from "./fixed_limits_commands.ts";
 import { CONNECTIONS } from "./fixed_limits_connections.ts";
 import { SERIES } from "./fixed_limits_series.ts";
 import { SIGNALK } from "./fixed_limits_signalk.ts";
@@ -207,11 +205,6 @@ const CLIENTS: readonly FixedLimit[] = [
     beyond: "The connection is closed with code 1009.",
   },
   {
-    what: "Files of `vbg export` into a directory; those that are open at a time",
-    limit: `${MAX_PGN_FILES}, ${MAX_OPEN_FILES}`,
-    beyond: "Refused, naming -pgn; the file that was written least lately is closed, and opened again.",
-  },
-  {
     what: "Length of a filter expression of `vbg dump -where` and the Bus view, and its parentheses inside each other",
     limit: `${MAX_WHERE_LENGTH} characters, ${MAX_WHERE_DEPTH}`,
     beyond: "Refused with the position.",
@@ -250,7 +243,6 @@ const TOOLS: readonly FixedLimit[] = [
     limit: count(MAX_TOP_VALUES),
     beyond: "Values of further devices and instances are not shown.",
   },
-  { what: "`vbg query`: rows of a table", limit: count(MAX_TABLE_ROWS), beyond: "A note says so; CSV has all." },
 ];
 
 /** Limits of files, archive commands, MQTT brokers, clients of other protocols and receivers of alerts. */
@@ -373,6 +365,7 @@ export const FIXED_LIMITS: readonly FixedLimit[] = [
   ...DISK,
   ...OUTSIDE,
   ...REPLICATION,
+  ...COMMANDS,
   ...SIGNALK,
   ...STORE,
   ...TOOLS,

@@ -37,10 +37,10 @@ export function textOf(value: DecodedValue | undefined): string | undefined {
   return JSON.stringify(value);
 }
 
-/** Adds a text, in quotes if it needs them. */
+/** Adds a text, in quotes if it needs them: an empty one is not null. */
 export function writeText(to: ByteBuffer, text: string | undefined): void {
-  if (text === undefined || text === "") return;
-  to.text(SPECIAL.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  if (text === undefined) return;
+  to.text(text === "" || SPECIAL.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 }
 
 /** Adds a number as JSON has it: in the fewest digits that identify it. */

@@ -94,8 +94,8 @@ export class CsvTable extends RowWriter {
       cells.reserve(1);
       cells.byte(COMMA);
     };
-    add("");
-    add(this.#origins.busName(bus));
+    add(undefined);
+    add(this.#origins.busName(bus) || undefined);
     for (const value of [src, destinationOfId(id), priorityOfId(id)]) add(String(value));
     add(this.#origins.nameOf(bus, src));
     add(String(pgn));

@@ -9,4 +9,4 @@ export * from "./formats.ts";
 export type { MessageWriter } from "./message_writer.ts";
 export type * from "./origins.ts";
 export * from "./pgn_files.ts";
-export { type Column, type ColumnType, type FieldColumn, MESSAGES, PgnTables, type Table } from "./tables.ts";
+export { type Column, type ColumnType, type FieldColumn, MESSAGES, type Table, tableOf } from "./tables.ts";

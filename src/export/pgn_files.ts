@@ -2,7 +2,7 @@ import type { StoredFrame } from "../frame/mod.ts";
 import type { BeginFile } from "./formats.ts";
 import type { MessageWriter } from "./message_writer.ts";
 import type { Origins } from "./origins.ts";
-import { PgnTables } from "./tables.ts";
+import { tableOf } from "./tables.ts";
 
 /** Most files. */
 export const MAX_PGN_FILES = 1000;
@@ -40,7 +40,6 @@ export class PgnFiles {
   readonly #begin: BeginFile;
   readonly #origins: Origins;
   readonly #maxWaitingValues: number;
-  readonly #tables = new PgnTables();
   readonly #files = new Map<number, PgnFile>();
   #uncounted = 0;
 
@@ -73,7 +72,7 @@ export class PgnFiles {
     if (this.#files.size >= MAX_PGN_FILES) {
       throw new TooManyFilesError(`Cannot write more than ${MAX_PGN_FILES} files: -pgn chooses what is exported`);
     }
-    const table = this.#tables.of(pgn);
+    const table = tableOf(pgn);
     const file = { name: table.name, writer: this.#begin(this.#origins, table), messages: 0 };
     this.#files.set(pgn, file);
     return file;

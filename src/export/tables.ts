@@ -1,5 +1,5 @@
 /** The tables of an export: which columns there are, and of which type. */
-import { decodesAlways, describePgn, type FieldDescription, type ItemDescription, listPgns } from "../pgn/mod.ts";
+import { decodesAlways, describePgn, type FieldDescription, type ItemDescription } from "../pgn/mod.ts";
 
 /**
  * Type of a column. `time`: microseconds since 1970. `long`: whole numbers up to 2^53. `text`: also labels, and as JSON what is
@@ -49,6 +49,8 @@ export const HEAD_COLUMNS = [
   { name: "seq", type: "long", isOptional: true },
 ] as const satisfies readonly Column[];
 
+/** Description of a proprietary PGN with several layouts: no name for a table. */
+const NAMELESS = "Proprietary";
 /** The last column, with the payload. */
 const DATA = "data";
 
@@ -71,36 +73,18 @@ export function columnsOf({ fields, hasData }: Table): Column[] {
   ];
 }
 
-/** Makes the table of a PGN: a column for each field of its layouts. */
-export class PgnTables {
-  /** Names of PGNs that several have. */
-  #shared: ReadonlySet<string> | undefined;
-
-  /** The table of a PGN; that of an unknown one has payloads only. */
-  of(pgn: number): Table {
-    const description = describePgn(pgn);
-    if (description === undefined) return { name: `pgn_${pgn}`, fields: [], hasData: true };
-    const fields = new Map<string, FieldColumn>();
-    for (const item of description.layouts.flatMap(({ fields }) => fields)) {
-      const column = columnOf(item);
-      const known = fields.get(item.name);
-      fields.set(item.name, known ? merged(known, column) : column);
-    }
-    const name = snakeCase(description.description);
-    return {
-      name: this.#isShared(name) ? `${name}_${pgn}` : name,
-      fields: [...fields.values()],
-      hasData: !decodesAlways(pgn),
-    };
+/** The table of a PGN: a column for each field of its layouts. That of a PGN without definition has payloads only. */
+export function tableOf(pgn: number): Table {
+  const description = describePgn(pgn);
+  const fields = new Map<string, FieldColumn>();
+  for (const item of description?.layouts.flatMap(({ fields }) => fields) ?? []) {
+    const column = columnOf(item);
+    const known = fields.get(item.name);
+    fields.set(item.name, known ? merged(known, column) : column);
   }
-
-  #isShared(name: string): boolean {
-    if (this.#shared === undefined) {
-      const names = Map.groupBy(listPgns(), ({ description }) => snakeCase(description));
-      this.#shared = new Set(Array.from(names).filter(([, pgns]) => pgns.length > 1).map(([each]) => each));
-    }
-    return this.#shared.has(name);
-  }
+  const isNamed = description !== undefined && description.description !== NAMELESS;
+  const name = isNamed ? snakeCase(description.description) : `pgn_${pgn}`;
+  return { name, fields: [...fields.values()], hasData: !decodesAlways(pgn) };
 }
 
 function snakeCase(text: string): string {
@@ -109,7 +93,7 @@ function snakeCase(text: string): string {
 
 function columnOf(item: ItemDescription): FieldColumn {
   const { name } = item;
-  const column = { name: TAKEN.has(name) ? `decoded_${name}` : name, key: name, isOptional: true };
+  const column = { name: TAKEN.has(name) ? `field_${name}` : name, key: name, isOptional: true };
   if (item.type === "group" || item.repeat !== undefined) return { ...column, type: "text", places: undefined };
   if (item.type === "float") return { ...column, type: "double", places: undefined };
   if (!INTEGERS.has(item.type)) return { ...column, type: "text", places: undefined };

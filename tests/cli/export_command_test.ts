@@ -113,7 +113,7 @@ Deno.test(
     const { code, complaints } = await CommandRun.end(["export", journal, "-from", to, "-to", from]);
     assert.deepEqual([code, complaints.split("\n")[0]], [
       2,
-      "vbg export: flag -to: Cannot export: -to is before -from",
+      "vbg export: Cannot export: -to is before -from",
     ]);
   }),
 );

@@ -126,7 +126,7 @@ Deno.test(
       const path = `${folder}/ais.parquet`;
       await output(journal, "-pgn", "129794", "-out", path);
       const { columns, rows } = await readParquet(path);
-      const at = columns.findIndex(({ name }) => name === "decoded_name");
+      const at = columns.findIndex(({ name }) => name === "field_name");
       assert.deepEqual(rows.map((row) => row[at]), NAMES);
     },
   ),

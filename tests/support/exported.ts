@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { silentLogger } from "../../src/base/mod.ts";
 import { formatName, newStoredFrame, parseCanId, type StoredFrame } from "../../src/frame/mod.ts";
 import { JournalIndex } from "../../src/journal/mod.ts";
-import { decode, type Decoded, type DecodedValue, describePgn, listPgns } from "../../src/pgn/mod.ts";
+import { decode, type Decoded, type DecodedValue, describePgn } from "../../src/pgn/mod.ts";
 import { CommandRun } from "../cli/dump_run.ts";
 import { sampleBytes, SAMPLES } from "./recordings.ts";
 import { environment, IS_FULL } from "./needs.ts";
@@ -67,16 +67,23 @@ export function payloadOf({ data, offset, length }: StoredFrame): Uint8Array {
 }
 
 /** Cells before the fields or the payload. */
-export function headOf({ frame, bus, name }: JournalMessage): string[] {
+export function headOf({ frame, bus, name }: JournalMessage): (string | null)[] {
   const { prio, pgn, src, dst } = parseCanId(frame.id);
   const time = new Date(Math.floor(frame.timeUs / 1000)).toISOString().slice(0, -1) +
     String(((frame.timeUs % 1000) + 1000) % 1000).padStart(3, "0") + "Z";
-  return [time, bus, src, dst, prio, name, pgn, frame.seq || ""].map(String);
+  return [
+    time,
+    bus || null,
+    ...[src, dst, prio].map(String),
+    name || null,
+    `${pgn}`,
+    frame.seq ? `${frame.seq}` : null,
+  ];
 }
 
-/** A value as text; of lists and objects JSON. */
-export function textOf(value: DecodedValue | undefined): string {
-  if (value === null || value === undefined) return "";
+/** A value as text; of lists and objects JSON, of null nothing. */
+export function textOf(value: DecodedValue | undefined): string | null {
+  if (value === null || value === undefined) return null;
   if (typeof value === "object" && "id" in value) return textOf(value.name ?? value.id);
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
@@ -88,8 +95,10 @@ export function fieldsOf(pgn: number): string[] {
 }
 
 /** A row of CSV. */
-export function csvRow(cells: readonly string[]): string {
-  return cells.map((cell) => /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell).join(",") + "\n";
+export function csvRow(cells: readonly (string | null)[]): string {
+  const isQuoted = (cell: string) => cell === "" || /[",\r\n]/.test(cell);
+  return cells.map((cell) => cell === null ? "" : isQuoted(cell) ? `"${cell.replaceAll('"', '""')}"` : cell).join(",") +
+    "\n";
 }
 
 /** The table of all messages. */
@@ -114,14 +123,14 @@ export function tableOf(
   const rows = messages.filter(({ frame }) => frame.pgn === pgn)
     .map((message) => ({ message, decoded: decode(pgn, payloadOf(message.frame)) }));
   if (rows.some(({ decoded }) => decoded === undefined)) assert.ok(hasData, `${pgn} has no column data`);
-  const fields = fieldsOf(pgn).map((name) => [...HEAD, "data"].includes(name) ? `decoded_${name}` : name);
+  const fields = fieldsOf(pgn).map((name) => [...HEAD, "data"].includes(name) ? `field_${name}` : name);
   return { columns: [...HEAD, ...fields, ...hasData ? ["data"] : []], rows, hasData };
 }
 
 /** The same as CSV. */
 export function tableCsv(pgn: number, { columns, rows, hasData }: ExpectedTable): string {
   const lines = rows.map(({ message, decoded }) => {
-    const data = decoded === undefined ? payloadOf(message.frame).toHex() : "";
+    const data = decoded === undefined ? payloadOf(message.frame).toHex() : null;
     const fields = fieldsOf(pgn).map((name) => textOf(decoded?.[name]));
     return csvRow([...headOf(message), ...fields, ...hasData ? [data] : []]);
   });
@@ -130,9 +139,7 @@ export function tableCsv(pgn: number, { columns, rows, hasData }: ExpectedTable)
 
 /** Name of the file of a PGN, without its ending. */
 export function fileNameOf(pgn: number): string {
-  const description = describePgn(pgn)?.description;
-  if (description === undefined) return `pgn_${pgn}`;
-  const name = description.toLowerCase().split(/[^a-z0-9]+/).filter((word) => word !== "").join("_");
-  const isShared = [...listPgns()].filter((each) => each.description === description).length > 1;
-  return isShared ? `${name}_${pgn}` : name;
+  const description = describePgn(pgn)?.description ?? "Proprietary";
+  if (description === "Proprietary") return `pgn_${pgn}`;
+  return description.toLowerCase().split(/[^a-z0-9]+/).filter((word) => word !== "").join("_");
 }

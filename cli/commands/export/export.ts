@@ -8,6 +8,7 @@ import { EXPORT_FORMATS, type ExportFormatName, formatOfPath, TooManyFilesError 
 import { basename, dirname } from "node:path";
 import { loadClientConfig } from "../../client/client_config.ts";
 import { filterOf } from "../../client/client_options.ts";
+import { timeOf } from "../../client/time_option.ts";
 import {
   errorsOf,
   EXIT,
@@ -20,6 +21,7 @@ import {
   UsageError,
 } from "../../program/program.ts";
 import type { Output } from "../../program/terminal.ts";
+import { readTimestamp } from "../../settings/option_types.ts";
 import { isStoreUrl } from "../../settings/store_endpoint.ts";
 import { count } from "../inspect/file.ts";
 import { exportChecks, exportOptions, type ExportSettings } from "./options.ts";
@@ -62,6 +64,7 @@ async function exportRecordings(
   }
   const [output, errors] = [outputOf(context), errorsOf(context)];
   const note = (text: string) => context.printError(`${program.name}: ${text}`);
+  const range = rangeOf(settings);
   const place = await placeOf(settings);
   const name = settings.format ?? (place.kind === "file" ? formatOfPath(place.path) : undefined) ?? "csv";
   const format = EXPORT_FORMATS[name];
@@ -72,11 +75,11 @@ async function exportRecordings(
   const origins = new KnownOrigins();
   const parts = { format, origins, begin: await format.load() };
   const target = await targetOf(place, { ...parts, settings, output });
-  const { fromUs, toUs, intervalMs, boat, storeEndpoint, quiet } = settings;
+  const { intervalMs, boat, storeEndpoint, quiet } = settings;
   const isProgressShown = errors.isTerminal && !quiet && (place.kind !== "output" || !output.isTerminal);
   try {
     const counts = await exportMessages({
-      ...{ paths, note, fromUs, toUs, signal: stopSignalOf(context), clock: systemClock },
+      ...{ paths, note, ...range, signal: stopSignalOf(context), clock: systemClock },
       store: { boat, endpoint: storeEndpoint },
       filter: filterOf(settings, exclusions),
       where: settings.where?.where,
@@ -89,6 +92,16 @@ async function exportRecordings(
     await target.abandon();
     throw error instanceof TooManyFilesError ? new SettingsError(error.message) : error;
   }
+}
+
+/** Times of the first and last message, microseconds since 1970. */
+function rangeOf({ from, to }: ExportSettings): { fromUs: number | undefined; toUs: number | undefined } {
+  const nowMs = systemClock.wallUs() / US_PER_MS;
+  const [fromUs, toUs] = [from, to].map((each) => each && readTimestamp(timeOf(each, nowMs)));
+  if (fromUs !== undefined && toUs !== undefined && fromUs > toUs) {
+    throw new UsageError("Cannot export: -to is before -from");
+  }
+  return { fromUs, toUs };
 }
 
 async function placeOf({ out }: ExportSettings): Promise<Place> {

@@ -1,8 +1,9 @@
 import { EXPORT_FORMAT_NAMES, type ExportFormatName } from "@vessel/gateway/export";
+import { when } from "../../client/time_option.ts";
 import { filterChecks, filterOptions, serverOptions } from "../../client/client_options.ts";
 import { programOptions } from "../../settings/common_options.ts";
 import { flagGroup, optional } from "../../settings/option_types.ts";
-import { type Check, refuse, type SettingsOf } from "../../settings/options.ts";
+import type { Check, SettingsOf } from "../../settings/options.ts";
 import { storeEndpointOption } from "../../settings/store_endpoint.ts";
 import { whereChecks, whereOptions } from "../dump/options.ts";
 
@@ -29,8 +30,16 @@ export const exportOptions = {
   }),
   force: output.boolean({ name: "force", help: "Overwrite existing files." }),
   quiet: { ...serverOptions.quiet, help: "Do not report progress and results on standard error." },
-  fromUs: time.time({ name: "from", help: "Skip messages before this time. RFC 3339, such as 2024-06-01T12:00:00Z." }),
-  toUs: time.time({ name: "to", help: "Skip messages after this time." }),
+  from: optional(when("from", {
+    default: { kind: "ago", ms: 0 },
+    help:
+      "Time of the first message: RFC 3339, such as 2024-06-01T12:00:00Z, or how long ago: 90s, 2h, P1D. Without it: the " +
+      "first one.",
+  })),
+  to: optional(when("to", {
+    default: { kind: "ago", ms: 0 },
+    help: "Time of the last message, in the same forms. Without it: the last one.",
+  })),
   intervalMs: optional(time.duration({
     name: "interval",
     default: 0,
@@ -63,8 +72,4 @@ export type ExportSettings = SettingsOf<typeof exportOptions>;
 export const exportChecks: readonly Check<ExportSettings>[] = [
   ...filterChecks,
   ...whereChecks,
-  refuse(
-    ["toUs", "fromUs"],
-    ({ fromUs = -Infinity, toUs = Infinity }) => fromUs > toUs && "Cannot export: -to is before -from",
-  ),
 ];

@@ -5,7 +5,7 @@ import {
   type MessageWriter,
   type Origins,
   PgnFiles,
-  PgnTables,
+  tableOf,
 } from "@vessel/gateway/export";
 import type { StoredFrame } from "@vessel/gateway/frame";
 import type { Output } from "../../program/terminal.ts";
@@ -65,7 +65,7 @@ export class SingleTarget implements Target {
     { begin, origins, pgns }: TargetParts & { pgns: readonly number[] },
   ): Promise<SingleTarget> {
     const [pgn, ...others] = pgns;
-    const table = pgn === undefined || others.length > 0 ? MESSAGES : new PgnTables().of(pgn);
+    const table = pgn === undefined || others.length > 0 ? MESSAGES : tableOf(pgn);
     if ("files" in to) await to.files.begin(to.name);
     return new SingleTarget(begin(origins, table), to);
   }
