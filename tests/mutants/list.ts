@@ -333,8 +333,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "a text with a line break is not quoted in a CSV file",
-    find: '/[",\\r\\n]/',
-    replace: '/[",]/',
+    find: 'SPECIAL = /[",\\r\\n]/',
+    replace: 'SPECIAL = /[",]/',
     tests: ["cli/export_table_test.ts"],
   },
   {
