@@ -58,7 +58,11 @@ export class CsvTable extends RowWriter {
     if (this.#cells.length > 0) this.#addFields(decoded);
     to.reserve(2 * length + 2);
     if (this.#hasData) to.byte(COMMA);
-    if (this.#hasData && decoded === undefined) to.hex(data, offset, offset + length);
+    if (this.#hasData && decoded === undefined) {
+      if (length === 0) writeText(to, "");
+      else to.hex(data, offset, offset + length);
+    }
+    to.reserve(1);
     to.byte(LINE_END);
     return true;
   }

@@ -61,8 +61,10 @@ Deno.test(
 Deno.test(
   "a PGN without definition has a column with its payload, and a file named by its number",
   OFFLINE,
-  withJournal([{ pgn: UNKNOWN, data: [0, 0xab] }, wind()], async ({ folder, journal }) => {
-    const table = `${HEAD},data\n2026-01-02T03:04:05.000000Z,can0,1,255,2,,${UNKNOWN},1,00ab\n`;
+  withJournal([{ pgn: UNKNOWN, data: [0, 0xab] }, wind(), { pgn: UNKNOWN, data: [] }], async ({ folder, journal }) => {
+    const row = (seq: number, data: string) => `2026-01-02T03:04:05.000000Z,can0,1,255,2,,${UNKNOWN},${seq},${data}\n`;
+    // An empty payload is not null.
+    const table = `${HEAD},data\n${row(1, "00ab")}${row(3, '""')}`;
     assert.equal(await output(journal, "-pgn", `${UNKNOWN}`), table);
     await output(journal, "-out", `${folder}/out/`);
     assert.deepEqual(await namesIn(`${folder}/out`), [`pgn_${UNKNOWN}.csv`, "wind_data.csv"]);
