@@ -127,3 +127,26 @@ Deno.test("vbg voyages refuses what does not go together, and files that are non
   await check(["-format", "csv"], /expected table, json/);
   await check(["-from", "noon"], /Cannot read the time "noon"/);
 });
+
+Deno.test(
+  "vbg export -format gpx writes the tracks that vbg voyages finds, and refuses filters and directories",
+  FILES,
+  () =>
+    withTrip(async (folder) => {
+      const journal = `${folder}/journal`;
+      assert.equal((await runCommand(["voyages", journal, "-gpx", `${folder}/tracks`])).code, 0);
+      const [name] = [...Deno.readDirSync(`${folder}/tracks`)].map((entry) => entry.name);
+      const track = pointsOf(await Deno.readTextFile(`${folder}/tracks/${name}`));
+      assert.ok(track.length > 20);
+      const { code, out } = await runCommand(["export", journal, "-format", "gpx"]);
+      assert.deepEqual([code, pointsOf(out)], [0, track]);
+      assert.equal((await runCommand(["export", journal, "-out", `${folder}/all.gpx`])).code, 0);
+      assert.deepEqual(pointsOf(await Deno.readTextFile(`${folder}/all.gpx`)), track);
+      for (
+        const [flags, why] of [[["-pgn", "129025"], "all messages"], [["-out", `${folder}/x/`], "directory"]] as const
+      ) {
+        const refused = await runCommand(["export", journal, "-format", "gpx", ...flags]);
+        assert.deepEqual([refused.code, refused.err.includes(why)], [2, true], refused.err);
+      }
+    }),
+);

@@ -21,9 +21,9 @@ const ROUTES: Record<string, { query?: string[]; codes: string[] }> = {
     codes: ["200", "400", "404", "503"],
   },
   "/instances/{id}/ws": { query: [...FILTER, "decode", "labels"], codes: ["101", "400", "404", "426", "503"] },
-  "/instances/{id}/devices": { query: ["labels"], codes: ["200", "400", "404", "503"] },
-  "/instances/{id}/values": { query: FILTER, codes: ["200", "400", "404", "503"] },
-  "/instances/{id}/values/decoded": { query: [...FILTER, "labels"], codes: ["200", "400", "404", "503"] },
+  "/instances/{id}/devices": { query: ["at", "labels"], codes: ["200", "400", "404", "503"] },
+  "/instances/{id}/values": { query: [...FILTER, "at"], codes: ["200", "400", "404", "503"] },
+  "/instances/{id}/values/decoded": { query: [...FILTER, "at", "labels"], codes: ["200", "400", "404", "503"] },
   "/instances/{id}/history": {
     query: [...FILTER, "from", "to", "src", "limit", "after", "interval", "decode", "labels"],
     codes: ["200", "400", "404", "503"],

@@ -5,6 +5,8 @@ import { faults, type OpenApi, type Schema } from "../support/openapi.ts";
 
 /** Asked by who has no token. */
 const OPEN = ["/healthz", "/readyz", "/livez"];
+/** What can be asked of a time. */
+const AT = ["/devices", "/values", "/values/decoded"];
 /** What everything else may answer besides. */
 const REFUSED = ["401", "403"];
 const WAYS_OF_TOKENS = ["bearer", "header", "query"];
@@ -24,9 +26,9 @@ const ROUTES: Record<string, { query: string[]; codes: string[] }> = {
   "/proof": { query: [], codes: ["200"] },
   "/sources": { query: [], codes: ["200"] },
   "/ws": { query: [...FILTER, "decode", "labels"], codes: ["101", "400", "426", "503"] },
-  "/devices": { query: ["labels"], codes: ["200", "400"] },
-  "/values": { query: FILTER, codes: ["200", "400"] },
-  "/values/decoded": { query: [...FILTER, "labels"], codes: ["200", "400"] },
+  "/devices": { query: ["at", "labels"], codes: ["200", "400", "404", "503"] },
+  "/values": { query: [...FILTER, "at"], codes: ["200", "400", "404", "503"] },
+  "/values/decoded": { query: [...FILTER, "at", "labels"], codes: ["200", "400", "404", "503"] },
   "/history": {
     query: [...FILTER, "from", "to", "src", "limit", "after", "interval", "decode", "labels"],
     codes: ["200", "400", "503"],
@@ -83,6 +85,8 @@ Deno.test("the API description lists every route, its parameters and its codes, 
         ? ["Frame-Count", "Link"]
         : path === "/journal/blocks" && code === "200"
         ? ["Link"]
+        : AT.includes(path) && code === "200"
+        ? ["State-Since"]
         : [];
       assert.deepEqual(Object.keys(headers), expected, `${path} ${code}`);
     }
@@ -104,6 +108,7 @@ Deno.test("every query parameter but times and fields is optional, of the right 
     field: { type: "string" },
   };
   const single: Record<string, string> = {
+    at: "string",
     from: "string",
     to: "string",
     interval: "string",

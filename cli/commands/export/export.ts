@@ -24,6 +24,7 @@ import type { Output } from "../../program/terminal.ts";
 import { readTimestamp } from "../../settings/option_types.ts";
 import { isStoreUrl } from "../../settings/store_endpoint.ts";
 import { count } from "../inspect/file.ts";
+import { exportGpx, type GpxPlace } from "./gpx.ts";
 import { exportChecks, exportOptions, type ExportSettings } from "./options.ts";
 import { OutputFiles } from "./output_files.ts";
 import { exportMessages, KnownOrigins, type ReadCounts } from "./run.ts";
@@ -66,7 +67,8 @@ async function exportRecordings(
   const note = (text: string) => context.printError(`${program.name}: ${text}`);
   const range = rangeOf(settings);
   const place = await placeOf(settings);
-  const name = settings.format ?? (place.kind === "file" ? formatOfPath(place.path) : undefined) ?? "csv";
+  const name = settings.format ?? (place.kind === "file" ? formatOf(place.path) : undefined) ?? "csv";
+  if (name === "gpx") return await exportTracks(settings, { paths, place, range, context });
   const format = EXPORT_FORMATS[name];
   const problem = findProblem(name, { place, isTerminal: output.isTerminal });
   if (problem !== undefined) throw new UsageError(problem);
@@ -92,6 +94,32 @@ async function exportRecordings(
     await target.abandon();
     throw error instanceof TooManyFilesError ? new SettingsError(error.message) : error;
   }
+}
+
+function formatOf(path: string): ExportSettings["format"] {
+  return path.endsWith(".gpx") ? "gpx" : formatOfPath(path);
+}
+
+async function exportTracks(
+  { boat, storeEndpoint: endpoint, force: overwrite, quiet, ...filters }: ExportSettings,
+  { paths, place, range, context }: {
+    paths: readonly string[];
+    place: Place;
+    range: ReturnType<typeof rangeOf>;
+    context: ProgramContext;
+  },
+): Promise<void> {
+  if (place.kind === "directory") throw new UsageError("Cannot write gpx to a directory: vbg voyages -gpx DIR does");
+  if (filters.where || filters.intervalMs !== undefined || Object.keys(filterOf(filters)).length > 0) {
+    throw new UsageError("Cannot choose messages with -format gpx: tracks are those of all messages");
+  }
+  const note = (text: string) => context.printError(`${program.name}: ${text}`);
+  const choice = { paths, store: { boat, endpoint }, note, signal: stopSignalOf(context) };
+  const target: GpxPlace = place.kind === "output"
+    ? { kind: "output", output: outputOf(context) }
+    : { kind: "file", files: new OutputFiles(dirname(place.path), { overwrite }), name: basename(place.path) };
+  const tracks = await exportGpx(choice, { range, place: target });
+  if (place.kind === "file" && !quiet) note(`"${place.path}": ${count(tracks, "track")}`);
 }
 
 /** Times of the first and last message, microseconds since 1970. */

@@ -1,4 +1,4 @@
-import { EXPORT_FORMAT_NAMES, type ExportFormatName } from "@vessel/gateway/export";
+import { EXPORT_FORMAT_NAMES } from "@vessel/gateway/export";
 import { when } from "../../client/time_option.ts";
 import { filterChecks, filterOptions, serverOptions } from "../../client/client_options.ts";
 import { programOptions } from "../../settings/common_options.ts";
@@ -10,16 +10,19 @@ import { whereChecks, whereOptions } from "../dump/options.ts";
 const output = flagGroup("Output");
 const time = flagGroup("Time");
 
+/** Names of the formats: those of messages, and tracks. */
+export const FORMAT_NAMES = [...EXPORT_FORMAT_NAMES, "gpx"] as const;
+
 /** Options of `vbg export`. */
 export const exportOptions = {
-  format: optional(output.oneOf<ExportFormatName>({
+  format: optional(output.oneOf<typeof FORMAT_NAMES[number]>({
     name: "format",
     default: "csv",
-    choices: EXPORT_FORMAT_NAMES,
+    choices: FORMAT_NAMES,
     help:
-      "Without it: by the ending of -out (.csv, .parquet, .pcap, .log: candump, .jsonl or .json: canboat), else csv. csv, " +
-      "parquet: a row for each message. pcap, candump: the CAN frames of the messages. canboat: lines of JSON as canboat's " +
-      "analyzer prints them.",
+      "Without it: by the ending of -out (.csv, .parquet, .pcap, .log: candump, .jsonl or .json: canboat, .gpx), else csv. " +
+      "csv, parquet: a row for each message. pcap, candump: the CAN frames of the messages. canboat: lines of JSON as " +
+      "canboat's analyzer prints them. gpx: the track of each voyage, of all messages of the time.",
   })),
   out: output.text({
     name: "out",

@@ -3,27 +3,26 @@ import { decode } from "@vessel/gateway/pgn";
 import { readRecorded } from "@vessel/gateway/recordings";
 import { RecordedVoyages } from "@vessel/gateway/voyages";
 import { untilStopped } from "../../program/interrupt.ts";
-import { recordedInputs, type StoreChoice, summaryNote, warningsTo } from "../dump/inputs.ts";
+import { damagedLinesText, findInputs, type RecordedChoice, warningsTo } from "../dump/recorded_inputs.ts";
 
 /** How much earlier and later frames are read, so that voyages are whole, milliseconds. */
 const AROUND_MS = 86_400_000;
 
 /** The voyages of recordings. @throws {OfflineError} one cannot be read */
 export async function findVoyages(
-  paths: readonly string[],
-  { range, store, note, signal }: {
-    range: { fromMs: number | undefined; toMs: number | undefined };
-    store: StoreChoice;
-    note: (text: string) => void;
-    signal: AbortSignal;
-  },
+  choice: RecordedChoice,
+  range: { fromMs: number | undefined; toMs: number | undefined },
 ): Promise<ReturnType<RecordedVoyages["find"]>> {
   await using opened = new AsyncDisposableStack();
-  const inputs = await recordedInputs(paths, { store, note, signal, opened });
+  const { note, signal } = choice;
+  const inputs = await findInputs(choice, opened);
   const voyages = new RecordedVoyages({ decode });
   const options = {
     log: warningsTo(note),
-    onSummary: summaryNote(note),
+    onSummary: (path: string, summary: { bad: number }) => {
+      const text = damagedLinesText(path, summary);
+      if (text !== undefined) note(text);
+    },
     fromUs: range.fromMs === undefined ? undefined : (range.fromMs - AROUND_MS) * 1000,
   };
   const toUs = range.toMs === undefined ? Infinity : (range.toMs + AROUND_MS) * 1000;

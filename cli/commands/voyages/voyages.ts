@@ -111,11 +111,11 @@ async function ofFiles(
   const { findVoyages } = await import("./offline.ts");
   const nowMs = systemClock.wallUs() / 1000;
   const msOf = (time: When | undefined) => time === undefined ? undefined : Date.parse(timeOf(time, nowMs));
-  const { report, tracks } = await findVoyages(paths, {
-    range: { fromMs: msOf(from), toMs: msOf(to) },
+  const { report, tracks } = await findVoyages({
+    paths,
     store: { boat, endpoint },
     note: (text: string) => context.printError(`${program.name}: ${text}`),
     signal: stopSignalOf(context),
-  });
+  }, { fromMs: msOf(from), toMs: msOf(to) });
   return { report, gpx: (index) => gpxOf(tracks.slice(index, index + 1)) };
 }
