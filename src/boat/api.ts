@@ -23,6 +23,7 @@ import type { StreamHub } from "../stream/mod.ts";
 import type { IdentityRequests } from "../transmit/mod.ts";
 import { VERSION } from "../version.ts";
 import type { BusPipeline } from "./bus_pipelines.ts";
+import type { ClockRepair } from "./clock_repair.ts";
 import type { Integrations } from "./integrations.ts";
 import type { BoatLimits, ServerOptions } from "./limits.ts";
 import { proofOf } from "./proof.ts";
@@ -36,6 +37,7 @@ export interface ApiParts {
   stored: StoredProgress | undefined;
   rollup?: SeriesRollup | undefined;
   past?: Past | undefined;
+  clockRepair?: ClockRepair | undefined;
   hub: StreamHub;
   signalk: SignalK | undefined;
   webApps: readonly WebApp[];
@@ -144,7 +146,7 @@ function metricsOf(
 
 /** Evaluates the health of the server on each call. */
 export function healthOf(
-  { stores, rollup, past, signalk, pipelines, transmit, integrations, link, tls, clock }: ApiParts,
+  { stores, rollup, past, clockRepair, signalk, pipelines, transmit, integrations, link, tls, clock }: ApiParts,
   busSilenceMs: () => number | undefined,
 ): () => Health {
   const startedMs = clock.monoMs();
@@ -161,6 +163,7 @@ export function healthOf(
         ...(signalk && { signalk: signalk.health() }),
         ...(rollup && { series: rollup.health() }),
         ...(past && { past: past.health() }),
+        ...(clockRepair && { clock: clockRepair.health() }),
         ...(tls && { tls: tls.health() }),
         ...(link?.certificate.endMs !== undefined && { replication_certificate: link.certificate.health() }),
       },

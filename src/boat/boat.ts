@@ -12,6 +12,7 @@ import type { CanBus } from "../can/mod.ts";
 import type { Message } from "../frame/mod.ts";
 import { BOAT_DEFAULTS, type BoatLimits, type ServerOptions, sessionLimitsOf } from "./limits.ts";
 import { BusCounter, busPipelinesOf, openBuses } from "./bus_pipelines.ts";
+import { ClockRepair } from "./clock_repair.ts";
 import { type IntegrationOptions, Integrations } from "./integrations.ts";
 import { apiOf, type ApiParts, healthOf, nameOf, signalkOf } from "./api.ts";
 import { linkOf, openStored, type ReplicationOptions } from "./replication.ts";
@@ -146,8 +147,10 @@ async function openParts(
   const alerts = { ...settings.alerts, ...alertRulesOf(limits) };
   const transmit = new BoatTransmit(settings, { broker, buses, sending: () => sendSettingsOf(limits), clock, log });
   const integrations = await Integrations.open({ ...settings, alerts }, { broker, hub, transmit, clock, stall, log });
+  const clockRepair = clockRepairOf(settings, { stores, clock, log });
   const publish = (message: Message) => {
     stores.publish(message);
+    clockRepair?.message(message, broker.head);
     transmit.message(message);
   };
   const link = replication &&
@@ -165,6 +168,7 @@ async function openParts(
     stored,
     rollup,
     past,
+    clockRepair,
     hub,
     signalk,
     webApps,
@@ -262,12 +266,26 @@ function sendSettingsOf({ sendEnabled, readOnly, sendRules, sendRateLimit, sendR
 
 /** The sidecars are closed last, after the last block was written. */
 async function closeStores(
-  { stores, stored, rollup, past }: Pick<ApiParts, "stores" | "stored" | "rollup" | "past">,
+  { stores, stored, rollup, past, clockRepair }: Pick<
+    ApiParts,
+    "stores" | "stored" | "rollup" | "past" | "clockRepair"
+  >,
 ): Promise<void> {
+  await clockRepair?.stop();
   await past?.stop();
   await stores.close();
   await stored?.close();
   await rollup?.stop();
+}
+
+/** Corrects recorded times; undefined if nothing is recorded. */
+function clockRepairOf(
+  { journal }: Pick<BoatOptions, "journal">,
+  { stores, clock, log }: Pick<ApiParts, "stores" | "clock" | "log">,
+): ClockRepair | undefined {
+  const { feed: { broker }, journal: recording } = stores;
+  if (!journal || !recording) return undefined;
+  return new ClockRepair({ directory: journal.directory, journal: recording, broker, clock, log });
 }
 
 /** What was shown at any time of the journal; undefined if nothing is recorded. */
@@ -293,10 +311,12 @@ function rollupOf(
 
 /** Removes idle devices, stale fragments and expired sessions, and checks for alerts; returns the timer. */
 function runHousekeeping(
-  { stores: { feed: { broker, sessions } }, pipelines, integrations, clock, stall, health, beat }: ApiParts & {
-    health: () => Health;
-    beat: () => void;
-  },
+  { stores: { feed: { broker, sessions } }, clockRepair, pipelines, integrations, clock, stall, health, beat }:
+    & ApiParts
+    & {
+      health: () => Health;
+      beat: () => void;
+    },
   deviceIdleTimeoutMs: () => number,
 ): ReturnType<typeof setInterval> {
   let lastRoundMs = clock.monoMs();
@@ -306,6 +326,7 @@ function runHousekeeping(
     for (const { assembler } of pipelines) assembler.expire(lastRoundMs);
     broker.registry.expire(lastRoundMs, deviceIdleTimeoutMs());
     sessions.runHousekeeping();
+    clockRepair?.runHousekeeping();
     integrations.check({ broker, pipelines, health: health() }, lastRoundMs);
     lastRoundMs = nowMs;
     beat();

@@ -1,5 +1,6 @@
 import { AtomicFile, type DiskSpace, diskSpace } from "../base/mod.ts";
 import type { Message } from "../frame/mod.ts";
+import { readClockSpans } from "./clock/clock_file.ts";
 import { DirectoryGuard } from "./writer/directory_guard.ts";
 import { epochWordOf } from "./file/layout.ts";
 import { DEFAULT_PREFIX } from "./file/name.ts";
@@ -116,7 +117,9 @@ export class Journal {
     try {
       const recovered = await recover(options);
       const pending = recovered.pending.map(({ bytes }) => bytes);
+      const spans = await readClockSpans(directory, { log });
       const index = late.index = await JournalIndex.open(directory, {
+        clock: spans,
         log,
         unwritten: () => late.writer?.unwritten() ?? pending,
         isUnmounted: () => guard.checkUnmounted(),

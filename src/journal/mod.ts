@@ -19,6 +19,8 @@ export { ActiveDevices, type DeviceProduct, NO_PRODUCT } from "./block/device_ta
 export { type FormatVersion, MAX_DISORDER_US } from "./block/layout.ts";
 export { BlockReader, type BlockSource, type StoredBlock } from "./block/reader.ts";
 export { SyncBlockReader } from "./block/sync_reader.ts";
+export * from "./clock/clock_file.ts";
+export * from "./clock/clock_spans.ts";
 export * from "./digest/window_digest.ts";
 export * from "./digest/window_digest_read.ts";
 export * from "./errors.ts";

@@ -71,7 +71,12 @@ export class Past {
 
   constructor(options: PastOptions) {
     this.#options = options;
-    this.#unlisten = options.index.onWritten((block) => this.#noteWritten(block));
+    const { index } = options;
+    const unlisten = [
+      index.onWritten((block) => this.#noteWritten(block)),
+      index.clock.onChange((paths) => this.#noteCorrected(paths)),
+    ];
+    this.#unlisten = () => unlisten.forEach((stop) => stop());
     this.#beginStoring();
   }
 
@@ -209,7 +214,7 @@ export class Past {
     const { index } = this.#options;
     let sliceEndMs = await slice();
     let count = 0;
-    for await (const located of index.epochBlocks({ after: tables.position, toUs })) {
+    for await (const located of index.epochBlocks({ after: tables.position, toUs, isCorrected: true })) {
       if (isOver(located)) return;
       const { block, epochWord } = located;
       const damaged = (error: BlockError) => index.noteDamaged(block, error);
@@ -231,6 +236,17 @@ export class Past {
     }
     if (path === this.#lastPath) return;
     this.#lastPath = path;
+    this.#beginStoring();
+  }
+
+  /** Tables before a file have the times of the files before. */
+  #noteCorrected(paths: readonly string[]): void {
+    this.#kept.clear();
+    const files = this.#filesInOrder();
+    for (const [at, { path }] of files.entries()) {
+      const isAfter = paths.includes(files[at - 1]?.path ?? "");
+      if ((isAfter || paths.includes(path)) && this.#done.delete(path)) void removeTablesFile(path);
+    }
     this.#beginStoring();
   }
 

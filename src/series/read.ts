@@ -121,12 +121,14 @@ function foldOf(
 
 /** A used part of a sidecar. */
 interface UsedPart extends RolledPart {
+  epochWord: number;
   path: string;
 }
 
 /** A block of a used part of which some frames are scanned. */
 interface EdgeBlock {
   path: string;
+  epochWord: number;
   block: ChunkBlock;
   ranges: readonly TimeRange[];
 }
@@ -208,7 +210,7 @@ class RolledReading {
       for (const { offset } of part.blocks) covered.add(offset);
       if (!isWanted) continue;
       for (const { seq, frames } of blocks) seen.add(seq, seq + frames);
-      this.#used.push({ ...part, path });
+      this.#used.push({ ...part, path, epochWord });
     }
     if (isWhole) this.#complete.add(path);
     else this.#covered.set(path, covered);
@@ -256,10 +258,10 @@ class RolledReading {
     const { fromUs, toUs } = this.#request.range;
     const ends = [{ fromUs, toUs: this.#whole.fromUs - 1 }, { fromUs: this.#whole.toUs + 1, toUs }]
       .filter((end) => end.fromUs <= end.toUs);
-    return this.#used.flatMap(({ path, blocks }) =>
+    return this.#used.flatMap(({ path, epochWord, blocks }) =>
       blocks.flatMap((block) => {
         const ranges = ends.filter((end) => overlaps(block, end));
-        return ranges.length === 0 ? [] : [{ path, block, ranges }];
+        return ranges.length === 0 ? [] : [{ path, epochWord, block, ranges }];
       })
     );
   }
@@ -267,9 +269,10 @@ class RolledReading {
   async #scan(edges: readonly EdgeBlock[], fold: SeriesFold): Promise<void> {
     const { index } = this.#request;
     using reader = index.reader();
-    for (const { path, block: { offset }, ranges } of edges) {
+    for (const { path, epochWord, block: { offset }, ranges } of edges) {
       try {
-        const block = await reader.read(path, { offset, bytes: 0 });
+        const recorded = await reader.read(path, { offset, bytes: 0 });
+        const block = recorded.retimed(index.clock?.spans.of(epochWord, recorded.baseSeq ?? NaN));
         await scanBlock(block, { fold, index, slices: this.#slices, ranges });
       } catch (error) {
         // Deleted or damaged since: other readers skip it, too.

@@ -4,7 +4,9 @@ import type { SeriesFold } from "./fold.ts";
 import { Slices, type Turns } from "./slices.ts";
 
 /** The part of a journal's index that series are read from. */
-export type SeriesIndex = Pick<JournalIndex, "epochBlocks" | "framesAtMost" | "noteDamaged" | "reader">;
+export type SeriesIndex =
+  & Pick<JournalIndex, "epochBlocks" | "framesAtMost" | "noteDamaged" | "reader">
+  & Partial<Pick<JournalIndex, "clock">>;
 
 /** A time range; bounds are inclusive, microseconds since 1970. */
 export interface TimeRange {
@@ -38,7 +40,7 @@ export async function scanRange(
   options: ScanOptions,
 ): Promise<void> {
   const slices = new Slices(options);
-  for await (const { block } of index.epochBlocks(range)) {
+  for await (const { block } of index.epochBlocks({ ...range, isCorrected: true })) {
     await scanBlock(block, { ...options, index, slices, ranges: [range] });
   }
 }

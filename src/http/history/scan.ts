@@ -102,7 +102,7 @@ export async function* scanHistory(
   const order = index.epochOrder();
   let sliceEndMs = await histories.slice();
   const skipped = wanted.hasInterval || !after ? undefined : { epochWord: after.epochWord, seq: after.at };
-  for await (const located of index.epochBlocks({ fromUs, toUs, after: skipped })) {
+  for await (const located of index.epochBlocks({ fromUs, toUs, after: skipped, isCorrected: true })) {
     const { block } = located;
     wanted.enter(block);
     const first = after ? passedThrough(located, { position: after, order }) : -Infinity;

@@ -11,6 +11,7 @@ import {
   TABLE_BYTES_FROM_END,
   TRAILER_BYTES,
 } from "./layout.ts";
+import { type ClockMapping, trueTimeOf } from "../clock/clock_spans.ts";
 import { crc32c } from "./crc32c.ts";
 import { checkEntries, readTable } from "./device_table.ts";
 import { BlockError } from "../errors.ts";
@@ -24,6 +25,8 @@ interface FrameRegion {
   count: number;
   baseTimeUs: number;
   baseSeq: number | undefined;
+  /** Undefined: times are as recorded. */
+  clock?: ClockMapping | undefined;
 }
 
 /** The device table of a block: its bytes, and the offset after its counted entries. */
@@ -41,6 +44,7 @@ export class BlockCursor {
   /** Sequence number of frame 0; without sequence numbers both this and the step are 0. */
   readonly #baseSeq: number;
   readonly #seqStep: number;
+  readonly #clock: ClockMapping | undefined;
   #at: number;
   #index = 0;
   #timeUs: number;
@@ -48,7 +52,8 @@ export class BlockCursor {
   #varintEnd = 0;
 
   /** @ignore */
-  constructor({ bytes, start, end, count, baseTimeUs, baseSeq }: FrameRegion) {
+  constructor({ bytes, start, end, count, baseTimeUs, baseSeq, clock }: FrameRegion) {
+    this.#clock = clock;
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     this.#at = start;
@@ -97,7 +102,7 @@ export class BlockCursor {
       }
     }
     into.seq = this.#baseSeq + index * this.#seqStep;
-    into.timeUs = this.#timeUs;
+    into.timeUs = this.#clock ? trueTimeOf(this.#timeUs, this.#clock) : this.#timeUs;
     into.id = stored & CAN_ID_MASK;
     into.pgn = pgnOfId(stored & CAN_ID_MASK);
     into.bus = unpackBus(stored);
@@ -156,7 +161,7 @@ export class Block {
 
   /** @ignore */
   constructor(region: FrameRegion, table: TableRegion, { skipped = 0 } = {}) {
-    this.baseTimeUs = region.baseTimeUs;
+    this.baseTimeUs = region.clock ? trueTimeOf(region.baseTimeUs, region.clock) : region.baseTimeUs;
     this.baseSeq = region.baseSeq === undefined ? undefined : region.baseSeq + skipped;
     this.frameCount = region.count - skipped;
     this.#region = region;
@@ -189,6 +194,11 @@ export class Block {
   slice(from: number, to: number): Block {
     const count = Math.min(this.#region.count, this.#skipped + to);
     return new Block({ ...this.#region, count }, this.#table, { skipped: this.#skipped + from });
+  }
+
+  /** The same frames with corrected times. The clocks of the metadata stay as recorded. */
+  retimed(clock: ClockMapping | undefined): Block {
+    return clock ? new Block({ ...this.#region, clock }, this.#table, { skipped: this.#skipped }) : this;
   }
 
   /** The same frames with other sequence numbers, starting at `firstSeq`. */

@@ -9,8 +9,10 @@ export interface FileEntry {
   readonly path: string;
   readonly name: string;
   readonly header: FileHeader;
-  /** Time and number of its first block; the number is NaN in version 1. */
-  readonly firstTimeUs: number;
+  /** Time of its first block as recorded. */
+  readonly recordedUs: number;
+  /** Corrected time and number of its first block; the number is NaN in version 1. */
+  firstTimeUs: number;
   readonly firstSeq: number;
   /** Size, bytes; without the index that ends the file later. */
   bytes: number;
@@ -36,7 +38,8 @@ export interface KnownFile extends Pick<FileEntry, "header" | "bytes" | "isWritt
 /** The entry of a file. */
 export function newEntry(path: string, { first, lastSeq, ...known }: KnownFile): FileEntry {
   const rest = { lastSeq, table: undefined, bounds: undefined, isDeleted: false, isReplaced: false };
-  return { path, name: basename(path), ...known, firstTimeUs: first.timeUs, firstSeq: first.seq, ...rest };
+  const firstBlock = { recordedUs: first.timeUs, firstTimeUs: first.timeUs, firstSeq: first.seq };
+  return { path, name: basename(path), ...known, ...firstBlock, ...rest };
 }
 
 /** A file as others see it. */
@@ -188,4 +191,15 @@ export function mayHold({ file, lowUs, lowSeq, end }: FileSpan, range: BlockRang
   if (lowUs > toUs || end.timeUs < fromUs) return false;
   if (fromSeq !== undefined && (Number.isNaN(lowSeq) || end.seq < fromSeq)) return false;
   return epochWord === undefined || file.header.epochWord === epochWord;
+}
+
+/** Lowest number of files in an epoch, given by its first four bytes; undefined if there is none. */
+export function oldestSeqIn(files: Iterable<FileEntry>, epochWord: number): number | undefined {
+  let oldest = Infinity;
+  for (const { header, table, bounds, firstSeq } of files) {
+    if (header.epochWord !== epochWord) continue;
+    const seq = (table ?? bounds)?.minSeq ?? firstSeq;
+    if (seq < oldest) oldest = seq;
+  }
+  return oldest === Infinity ? undefined : oldest;
 }

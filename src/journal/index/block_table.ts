@@ -9,6 +9,8 @@ export interface BlockRange {
   /** Times of frames, microseconds since 1970. */
   fromUs?: number | undefined;
   toUs?: number | undefined;
+  /** True: frames have corrected times; default: as recorded. Bounds are corrected times in any case. */
+  isCorrected?: boolean | undefined;
   /** First sequence number. */
   fromSeq?: number | undefined;
   /** Only blocks of this epoch, given by its first four bytes. */
@@ -22,6 +24,9 @@ export interface BlockRange {
   /** Frames that are left out: the reader has them already. */
   seen?: readonly SeenRange[] | undefined;
 }
+
+/** Gives the corrected time of a frame, microseconds since 1970. */
+export type CorrectTime = (seq: number, timeUs: number) => number;
 
 /** Upper bounds for the last blocks of a file: start time of a block, and sequence number. */
 export interface TableEnd {
@@ -43,6 +48,12 @@ export class BlockTable {
   #minTimeUs = Infinity;
   #minSeq = Infinity;
   #isAscending = true;
+  readonly #correct: CorrectTime;
+
+  /** @param correct gives the corrected time of a frame; default: times are right */
+  constructor(correct: CorrectTime = (_seq, timeUs) => timeUs) {
+    this.#correct = correct;
+  }
 
   /** Number of blocks. */
   get count(): number {
@@ -95,7 +106,9 @@ export class BlockTable {
     }
   }
 
-  #add({ offset, bytes, timeUs, seq }: BlockLocation, endUs: number): void {
+  #add({ offset, bytes, timeUs: recordedUs, seq }: BlockLocation, recordedEndUs: number): void {
+    const timeUs = this.#correct(seq, recordedUs);
+    const endUs = this.#correct(seq, recordedEndUs);
     if (this.#count === this.#offsets.length) this.#grow();
     const i = this.#count++;
     this.#isAscending &&= i === 0 || ascends(at(this.#times, i - 1), timeUs);

@@ -1,4 +1,5 @@
 import { BlockTable } from "./block_table.ts";
+import type { ClockSpans } from "../clock/clock_spans.ts";
 import { type IndexedBlock, locateBlocks, readingAhead } from "./file_index.ts";
 import type { FileEntry } from "../file/order.ts";
 import { type OpenSource, SourceUnavailableError } from "../file/source.ts";
@@ -10,6 +11,8 @@ export interface BlockTablesOptions {
   /** Gets the faults of files. */
   faults: IndexFaults;
   open: OpenSource;
+  /** Corrections of recorded times. */
+  clock: ClockSpans;
   /** Returns true if another file system is mounted in place of the directory: a missing file is not deleted then. */
   isUnmounted: () => Promise<boolean>;
   /** Called for a deleted file. */
@@ -57,7 +60,7 @@ export class BlockTables {
 
   /** Creates the table of a new file from its first block. */
   begin(file: FileEntry, first: WrittenBlock): void {
-    file.table = new BlockTable();
+    file.table = this.#newTable(file);
     file.table.addWritten(first);
     this.#cached.add(file);
   }
@@ -74,13 +77,18 @@ export class BlockTables {
     this.#cached.delete(file);
   }
 
+  #newTable({ header: { epochWord } }: FileEntry): BlockTable {
+    const { clock } = this.#options;
+    return new BlockTable((seq, timeUs) => clock.correct({ epochWord, seq, timeUs }));
+  }
+
   async #load(file: FileEntry, written: readonly WrittenBlock[]): Promise<BlockTable> {
     const { faults, open, isUnmounted, onDeleted } = this.#options;
     try {
       using source = await open(file.path);
       const read = (offset: number, length: number) => source.read(offset, length);
       const { header } = file;
-      const table = new BlockTable();
+      const table = this.#newTable(file);
       const known = await source.blocks?.();
       for (const block of known ?? []) table.add(block);
       const found = known ? WHOLE : await locateBlocks(

@@ -3,7 +3,7 @@ import { turn } from "../../base/mod.ts";
 import type { Block } from "../block/block.ts";
 import { MIN_FRAME_BYTES } from "../block/layout.ts";
 import { BlockReader, readUnwritten } from "../block/reader.ts";
-import { type BlockRange, isWanted } from "./block_table.ts";
+import type { BlockRange } from "./block_table.ts";
 import { BlockTables } from "./block_tables.ts";
 import type { BlockError } from "../errors.ts";
 import { namesIn, readEntry } from "./entry.ts";
@@ -20,9 +20,11 @@ import {
   type Located,
   mayHold,
   newEntry,
+  oldestSeqIn,
   spansOf,
   writtenOrder,
 } from "../file/order.ts";
+import { IndexClock } from "./index_clock.ts";
 import { IndexFaults } from "./index_faults.ts";
 import { locate } from "./locate.ts";
 import type {
@@ -49,6 +51,8 @@ const LOCATIONS_PER_TURN = 2048;
  * Blocks that the writer writes are added without reading the file.
  */
 export class JournalIndex {
+  /** Corrections of recorded times. */
+  readonly clock: IndexClock;
   readonly #directory: string | undefined;
   readonly #open: OpenSource;
   readonly #unwritten: () => Uint8Array<ArrayBuffer>[];
@@ -64,7 +68,7 @@ export class JournalIndex {
 
   private constructor(
     directory: string | undefined,
-    { log, open = openLocal, relist, unwritten = () => [], isUnmounted = () => Promise.resolve(false) }:
+    { log, open = openLocal, relist, unwritten = () => [], clock, isUnmounted = () => Promise.resolve(false) }:
       JournalIndexOptions,
   ) {
     this.#directory = directory;
@@ -72,7 +76,14 @@ export class JournalIndex {
     this.#relist = relist;
     this.#isUnmounted = isUnmounted;
     const faults = this.#faults = new IndexFaults(log);
-    this.#tables = new BlockTables({ faults, open, isUnmounted, onDeleted: (file) => this.#noteDeleted(file) });
+    this.clock = new IndexClock(clock);
+    this.#tables = new BlockTables({
+      faults,
+      open,
+      clock: this.clock.spans,
+      isUnmounted,
+      onDeleted: (file) => this.#noteDeleted(file),
+    });
     this.#unwritten = unwritten;
   }
 
@@ -139,9 +150,7 @@ export class JournalIndex {
   }
 
   /** A reader of the blocks of its files. */
-  reader(): BlockReader {
-    return new BlockReader(this.#open);
-  }
+  readonly reader = (): BlockReader => new BlockReader(this.#open);
 
   /** Total size of the files, bytes. */
   get bytes(): number {
@@ -149,9 +158,7 @@ export class JournalIndex {
   }
 
   /** True if the journal includes a file, given by its name. Skipped files were logged. */
-  has(name: string): boolean {
-    return this.#files.has(name);
-  }
+  readonly has = (name: string): boolean => this.#files.has(name);
 
   /** Lowest number on disk in the newest epoch; undefined if there is none. */
   get oldestSeq(): number | undefined {
@@ -161,15 +168,7 @@ export class JournalIndex {
   }
 
   /** Lowest number on disk in an epoch, given by its first four bytes; undefined if there is none. */
-  oldestSeqOf(epochWord: number): number | undefined {
-    let oldest = Infinity;
-    for (const { header, table, bounds, firstSeq } of this.#files.values()) {
-      if (header.epochWord !== epochWord) continue;
-      const seq = (table ?? bounds)?.minSeq ?? firstSeq;
-      if (seq < oldest) oldest = seq;
-    }
-    return oldest === Infinity ? undefined : oldest;
-  }
+  readonly oldestSeqOf = (epochWord: number): number | undefined => oldestSeqIn(this.#files.values(), epochWord);
 
   /** Messages about damaged and unreadable files; each names its file. */
   get damage(): readonly string[] {
@@ -177,9 +176,7 @@ export class JournalIndex {
   }
 
   /** Returns true if another file system is mounted in place of the directory: missing files are not deleted then. */
-  isUnmounted(): Promise<boolean> {
-    return this.#isUnmounted();
-  }
+  readonly isUnmounted = (): Promise<boolean> => this.#isUnmounted();
 
   /** Number of damaged blocks found. */
   get damagedBlocks(): number {
@@ -206,9 +203,7 @@ export class JournalIndex {
   }
 
   /** Reports a block with unreadable frames despite a valid checksum. */
-  noteDamaged(block: Block, error: BlockError): void {
-    this.#faults.noteFrames(block, error);
-  }
+  readonly noteDamaged = (block: Block, error: BlockError): void => this.#faults.noteFrames(block, error);
 
   /** Drops a deleted file. @param options.isReplaced true if other files have its frames; default false */
   noteRemoved(path: string, { isReplaced = false }: { isReplaced?: boolean } = {}): void {
@@ -232,9 +227,7 @@ export class JournalIndex {
   }
 
   /** Epochs of the files, in the order in which {@linkcode JournalIndex.blocks} reads them. */
-  epochOrder(): number[] {
-    return epochsOf(this.#ordered().runs).map(({ epochWord }) => epochWord);
-  }
+  readonly epochOrder = (): number[] => epochsOf(this.#ordered().runs).map(({ epochWord }) => epochWord);
 
   /** As {@linkcode JournalIndex.blocks}, each block with its epoch. */
   async *epochBlocks(range: BlockRange): AsyncGenerator<EpochBlock> {
@@ -256,8 +249,8 @@ export class JournalIndex {
       for await (const stored of readUnwritten(unwritten)) {
         const { epoch } = stored.block.metadata;
         const epochWord = epoch === undefined ? 0 : epochWordOf(epoch);
-        if (!isWanted(stored.block, { epochWord, range })) continue;
-        yield* seen.fresh(stored.block, epochWord).map((block) => ({ block, epochWord, stored }));
+        const found = this.clock.timed(stored.block, { epochWord, range });
+        if (found) yield* seen.fresh(found, epochWord).map((block) => ({ block, epochWord, stored }));
       }
     } finally {
       this.#readers.delete(written);
@@ -353,8 +346,8 @@ export class JournalIndex {
       const { epochWord } = file.header;
       if (range.epochWord !== undefined && range.epochWord !== epochWord) return [];
       const stored = { ...await reader.readStored(file.path, location), version: file.header.version };
-      if (!isWanted(stored.block, { epochWord, range })) return [];
-      return seen.fresh(stored.block, epochWord).map((block) => ({ block, epochWord, stored }));
+      const found = this.clock.timed(stored.block, { epochWord, range });
+      return found ? seen.fresh(found, epochWord).map((block) => ({ block, epochWord, stored })) : [];
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) {
         if (await this.#isUnmounted()) this.#faults.noteUnread(file.path, error);
@@ -374,9 +367,16 @@ export class JournalIndex {
 
   #add(path: string, known: KnownFile): FileEntry {
     const file = newEntry(path, known);
+    this.clock.correct(file);
     this.#files.set(file.name, file);
     this.#order = undefined;
     return file;
+  }
+
+  /** The corrections of recorded times have changed. */
+  noteClock(): void {
+    this.#order = undefined;
+    this.clock.changed(this.#files.values(), this.#tables);
   }
 
   #forget(file: FileEntry): void {

@@ -1,5 +1,6 @@
 import type { Logger } from "../../base/mod.ts";
 import type { Block } from "../block/block.ts";
+import type { ClockSpans } from "../clock/clock_spans.ts";
 import type { FormatVersion } from "../block/layout.ts";
 import type { StoredBlock } from "../block/reader.ts";
 import type { BlockLocation, OpenSource } from "../file/source.ts";
@@ -24,6 +25,8 @@ export interface JournalIndexOptions {
   log: Logger;
   /** Opens a file for reading; default: on the local disk. */
   open?: OpenSource | undefined;
+  /** Corrections of recorded times; default: they are right. */
+  clock?: ClockSpans | undefined;
   /** Blocks that are not on disk yet, oldest first; default none. */
   unwritten?: () => Uint8Array<ArrayBuffer>[];
   /** Lists the files outside the directory again, because one of them has gone; default none. */

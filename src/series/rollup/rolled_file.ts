@@ -6,6 +6,7 @@ import {
   JOURNAL_FILE_MODE,
   type JournalFileInfo,
   type JournalIndex,
+  MAX_DISORDER_US,
   sidecarOf,
 } from "../../journal/mod.ts";
 import { Bucket } from "../bucket.ts";
@@ -117,6 +118,9 @@ export class RolledFile {
       file.#end = end;
       const size = await file.#size();
       const [first] = file.#blocks();
+      if (first && Math.abs(first.fromUs - info.firstTimeUs) > MAX_DISORDER_US) {
+        throw new RollupError("its times were corrected since");
+      }
       const isSame = chunks.at(-1)?.fileBytes === size && first?.seq === info.firstSeq;
       file.#isVerified = file.#isComplete = isSame;
     } catch (error) {
@@ -233,7 +237,8 @@ export class RolledFile {
     const fold = new SeriesFold(options);
     let entry: ChunkBlock = { offset, seq, frames: 0, fromUs: Infinity, toUs: -Infinity };
     try {
-      const block = await reader.read(this.path, location);
+      const recorded = await reader.read(this.path, location);
+      const block = recorded.retimed(index.clock.spans.of(this.epochWord, recorded.baseSeq ?? NaN));
       const ranges = [{ fromUs: -Infinity, toUs: Infinity }];
       const times = await scanBlock(block, { fold, index, slices, ranges });
       entry = { ...entry, frames: block.frameCount, ...times };

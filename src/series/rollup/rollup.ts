@@ -107,7 +107,11 @@ export class SeriesRollup {
     this.#context = { index, outside: options.outside, fields, signature: signatureOf(fields), buses, decoder, slices };
     this.#turns = options.turns ?? new RollupTurns();
     this.#backlog = index.files.flatMap(({ path, isOutside }) => isOutside ? [] : [path]);
-    this.#unlisten = index.onWritten((block) => this.#noteWritten(block));
+    const unlisten = [
+      index.onWritten((block) => this.#noteWritten(block)),
+      index.clock.onChange((paths) => this.#noteCorrected(paths)),
+    ];
+    this.#unlisten = () => unlisten.forEach((stop) => stop());
     this.#working = (options.after ?? Promise.resolve()).then(() => this.#run());
   }
 
@@ -214,6 +218,14 @@ export class SeriesRollup {
     // The writer ends a file before it begins the next one.
     const most = prefix === BACKFILL_PREFIX ? MAX_OPEN_BACKFILL_FILES : 1;
     for (const ended of open.splice(0, open.length - most)) this.#fresh.add(ended);
+    this.#wake();
+  }
+
+  #noteCorrected(paths: readonly string[]): void {
+    for (const path of paths) {
+      this.#discarded.add(path);
+      this.#fresh.add(path);
+    }
     this.#wake();
   }
 

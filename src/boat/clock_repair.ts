@@ -1,0 +1,193 @@
+import { type Clock, type DurableFile, errorText, type Logger } from "../base/mod.ts";
+import type { Broker } from "../broker/mod.ts";
+import { type ClockEstimate, ClockEstimator, gnssTimeOf } from "../clock/mod.ts";
+import { formatName, type Message, sourceOfId } from "../frame/mod.ts";
+import type { ComponentHealth } from "../http/mod.ts";
+import { clockFile, type ClockSpan, encodeSpans, epochWordOf, type Journal, trueTimeOf } from "../journal/mod.ts";
+
+/** Dependencies of a {@linkcode ClockRepair}. */
+export interface ClockRepairOptions {
+  /** Directory of the journal. */
+  directory: string;
+  journal: Pick<Journal, "index" | "epoch">;
+  /** Names of the devices that tell the time, and the last number of earlier starts. */
+  broker: Pick<Broker, "registry" | "head">;
+  clock: Clock;
+  log: Logger;
+}
+
+/** PGNs that tell the time: System Time, GNSS Position Data, Time & Date. */
+const TIME_PGNS: ReadonlySet<number> = new Set([126992, 129029, 129033]);
+/** No time before this is believed: when this software was made. */
+const EARLIEST_US = Date.UTC(2026, 0, 1) * 1000;
+/** The wall clock counts as right within this, microseconds: messages are on their way that long. */
+const TOLERANCE_US = 50_000;
+/** A change of the wall clock against the monotonic one that begins another part of the recording, microseconds. */
+const STEP_US = 20_000;
+/** A change that no late reading of a message explains, microseconds. */
+const LARGE_STEP_US = 2_000_000;
+/** Corrections are stored again when they change by this, microseconds. */
+const CHANGE_US = 10_000;
+/** Rounds of housekeeping between two looks at the readings. */
+const ROUNDS_PER_LOOK = 10;
+/** Parts of the recording of one start that are told apart; of a clock that is set all the time, the first ones. */
+const MAX_PARTS = 1000;
+
+/** Frames between two steps of the wall clock. */
+interface Part {
+  epochWord: number;
+  firstSeq: number;
+  /** Wall time minus monotonic time, microseconds. */
+  offsetUs: number;
+  /** When it began, monotonic microseconds. */
+  fromUs: number;
+}
+
+/**
+ * Corrects the times of what was recorded since the start while the wall clock was wrong, by GNSS messages. The journal keeps
+ * what it has; its readers get the corrections, which are stored beside it.
+ */
+export class ClockRepair {
+  readonly #options: ClockRepairOptions;
+  readonly #estimator = new ClockEstimator({ earliestUs: EARLIEST_US });
+  readonly #file: DurableFile;
+  /** Corrections of earlier starts. */
+  readonly #before: readonly ClockSpan[];
+  readonly #parts: Part[] = [];
+  #own: readonly ClockSpan[] = [];
+  #estimate: ClockEstimate | undefined;
+  #errorUs = 0;
+  #round = 0;
+  #head = 0;
+  #failure: string | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(options: ClockRepairOptions) {
+    this.#options = options;
+    this.#file = clockFile(options.directory);
+    const { journal: { index, epoch }, broker: { head } } = options;
+    const isCurrent = ({ epochWord }: ClockSpan) => epochWord === epochWordOf(epoch);
+    // One that went on when the process ended has all frames that it recorded.
+    const endOf = (span: ClockSpan) => span.lastSeq ?? (isCurrent(span) ? head : Number.MAX_SAFE_INTEGER);
+    this.#before = index.clock.spans.all.map((span) => ({ ...span, lastSeq: endOf(span) }));
+    index.clock.spans.replace(this.#before);
+    index.noteClock();
+  }
+
+  /** A message was recorded. */
+  message({ bus, id, pgn, timeUs, monoMs, ...rest }: Message, seq: number): void {
+    this.#head = seq;
+    const offsetUs = timeUs - monoMs * 1000;
+    const part = this.#parts.at(-1);
+    if (!part || Math.abs(offsetUs - part.offsetUs) > LARGE_STEP_US) this.#begin(seq);
+    if (!TIME_PGNS.has(pgn)) return;
+    const gnssUs = gnssTimeOf({ bus, id, pgn, timeUs, monoMs, ...rest });
+    if (gnssUs === undefined) return;
+    const src = sourceOfId(id);
+    const name = this.#options.broker.registry.get(bus, src)?.name;
+    this.#estimator.add({ monoMs, gnssUs, source: `${bus} ${name === undefined ? src : formatName(name)}`, pgn });
+  }
+
+  /** Looks at the clocks. Must be called once a second. */
+  runHousekeeping(): void {
+    const part = this.#parts.at(-1);
+    if (!part) return;
+    if (Math.abs(this.#offsetUs - part.offsetUs) > STEP_US) this.#begin(this.#head + 1);
+    if (++this.#round % ROUNDS_PER_LOOK === 0) this.#look();
+  }
+
+  /** State for health. */
+  health(): ComponentHealth {
+    if (this.#failure !== undefined) {
+      return { status: "degraded", message: `corrections of recorded times cannot be stored: ${this.#failure}` };
+    }
+    const { quality, source, rejected } = this.#estimate ?? {};
+    if (quality === "disputed") {
+      return { status: "degraded", message: "GNSS receivers disagree about the time: nothing is corrected" };
+    }
+    const liars = (rejected ?? []).map((each) => `"${each.source}" is not believed (${each.reason})`);
+    const seconds = this.#errorUs / 1e6;
+    if (Math.abs(this.#errorUs) > TOLERANCE_US) {
+      const what = `the clock is wrong by ${seconds.toFixed(3)} s; recorded times are corrected by "${source}"`;
+      return { status: "degraded", message: [what, ...liars].join("; ") };
+    }
+    return { status: "ok", ...(liars.length > 0 && { message: liars.join("; ") }) };
+  }
+
+  /** Stores the newest corrections. */
+  async stop(): Promise<void> {
+    this.#look();
+    await this.#writing;
+  }
+
+  get #offsetUs(): number {
+    const { clock } = this.#options;
+    return clock.wallUs() - clock.monoMs() * 1000;
+  }
+
+  #begin(firstSeq: number): void {
+    if (this.#parts.length >= MAX_PARTS) return;
+    const { clock, journal: { epoch } } = this.#options;
+    const fromUs = clock.monoMs() * 1000;
+    this.#parts.push({ epochWord: epochWordOf(epoch), firstSeq, offsetUs: this.#offsetUs, fromUs });
+  }
+
+  #look(): void {
+    const estimate = this.#estimate = this.#estimator.estimate();
+    if (!estimate) return;
+    const spans = estimate.quality === "disputed" ? [] : this.#spansOf(estimate);
+    const { clock, log } = this.#options;
+    const nowUs = clock.monoMs() * 1000;
+    this.#errorUs = clock.wallUs() - (estimate.offsetUs + nowUs * (1 + estimate.drift));
+    if (!this.#isChanged(spans)) return;
+    if (this.#own.length === 0 && spans[0]) {
+      const { recordedUs, trueUs } = spans[0];
+      const wrongBy = ((trueUs - recordedUs) / 1e6).toFixed(3);
+      log.warn("recorded times are corrected", { source: estimate.source, wrongBySeconds: wrongBy });
+    }
+    this.#own = spans;
+    this.#apply();
+  }
+
+  #spansOf({ offsetUs, drift }: ClockEstimate): ClockSpan[] {
+    return this.#parts.flatMap((part, at) => {
+      const recordedUs = Math.round(part.offsetUs + part.fromUs);
+      const trueUs = Math.round(offsetUs + part.fromUs * (1 + drift));
+      if (Math.abs(trueUs - recordedUs) <= TOLERANCE_US || recordedUs < 0) return [];
+      const { epochWord, firstSeq } = part;
+      const next = this.#parts[at + 1];
+      const lastSeq = next === undefined
+        ? undefined
+        : next.epochWord === epochWord
+        ? next.firstSeq - 1
+        : Number.MAX_SAFE_INTEGER;
+      return [{ epochWord, firstSeq, lastSeq, recordedUs, trueUs, rate: 1 + drift }];
+    });
+  }
+
+  /** True if a recorded time has another true one now. */
+  #isChanged(spans: readonly ClockSpan[]): boolean {
+    if (spans.length !== this.#own.length) return true;
+    const nowUs = this.#options.clock.wallUs();
+    return spans.some((span, at) => {
+      const before = this.#own[at];
+      if (!before || before.firstSeq !== span.firstSeq || before.lastSeq !== span.lastSeq) return true;
+      const differs = (timeUs: number) => Math.abs(trueTimeOf(timeUs, span) - trueTimeOf(timeUs, before)) > CHANGE_US;
+      return differs(span.recordedUs) || span.lastSeq === undefined && differs(nowUs);
+    });
+  }
+
+  #apply(): void {
+    const { journal: { index } } = this.#options;
+    const all = [...this.#before, ...this.#own];
+    index.clock.spans.replace(all);
+    index.noteClock();
+    this.#writing = this.#writing.then(() => this.#file.write(encodeSpans(all))).then(
+      () => this.#failure = undefined,
+      (error: unknown) => {
+        this.#failure = errorText(error);
+        this.#options.log.error("corrections of recorded times not stored", { error: this.#failure });
+      },
+    );
+  }
+}

@@ -1,0 +1,73 @@
+/** Frames of an epoch that were recorded with a wrong clock, and what their times were in truth. */
+export interface ClockSpan {
+  /** First four bytes of the epoch. */
+  epochWord: number;
+  /** Numbers of the first and the last of the frames; undefined: it goes on. */
+  firstSeq: number;
+  lastSeq: number | undefined;
+  /** A recorded time, and the true time of the same moment, microseconds since 1970. */
+  recordedUs: number;
+  trueUs: number;
+  /** True microseconds that pass in a recorded one. */
+  rate: number;
+}
+
+/** How recorded times become true ones. */
+export type ClockMapping = Pick<ClockSpan, "recordedUs" | "trueUs" | "rate">;
+
+/** The true time of a recorded one, microseconds since 1970. Order stays. */
+export function trueTimeOf(recordedUs: number, mapping: ClockMapping): number {
+  return Math.round(mapping.trueUs + (recordedUs - mapping.recordedUs) * mapping.rate);
+}
+
+/** Corrections of the times of a journal. The journal itself keeps what was recorded. */
+export class ClockSpans {
+  /** By epoch, in the order of numbers. */
+  readonly #byEpoch = new Map<number, ClockSpan[]>();
+
+  constructor(spans: Iterable<ClockSpan> = []) {
+    this.replace(spans);
+  }
+
+  /** All, epoch by epoch. */
+  get all(): ClockSpan[] {
+    return [...this.#byEpoch.values()].flat();
+  }
+
+  /** The correction of a frame; undefined: its time is right, as far as known. */
+  of(epochWord: number, seq: number): ClockSpan | undefined {
+    const spans = this.#byEpoch.get(epochWord);
+    if (!spans) return undefined;
+    let [low, high] = [0, spans.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((spans[middle]?.firstSeq ?? 0) <= seq) low = middle + 1;
+      else high = middle;
+    }
+    const span = spans[low - 1];
+    return span && seq <= (span.lastSeq ?? Infinity) ? span : undefined;
+  }
+
+  /** The corrections of some of the frames of a range; `endSeq` is exclusive. */
+  within({ epochWord, firstSeq, endSeq }: { epochWord: number; firstSeq: number; endSeq: number }): ClockSpan[] {
+    const spans = this.#byEpoch.get(epochWord) ?? [];
+    return spans.filter((span) => span.firstSeq < endSeq && (span.lastSeq ?? Infinity) >= firstSeq);
+  }
+
+  /** The true time of a frame, microseconds since 1970. */
+  correct({ epochWord, seq, timeUs }: { epochWord: number; seq: number; timeUs: number }): number {
+    const span = this.of(epochWord, seq);
+    return span ? trueTimeOf(timeUs, span) : timeUs;
+  }
+
+  /** Replaces all corrections. */
+  replace(spans: Iterable<ClockSpan>): void {
+    this.#byEpoch.clear();
+    for (const span of spans) {
+      const known = this.#byEpoch.get(span.epochWord);
+      if (known) known.push(span);
+      else this.#byEpoch.set(span.epochWord, [span]);
+    }
+    for (const known of this.#byEpoch.values()) known.sort((a, b) => a.firstSeq - b.firstSeq);
+  }
+}
