@@ -29,7 +29,8 @@ export class TimeStream {
   add(monoMs: number, toldUs: number): void {
     if (monoMs < this.#lastMs) return;
     this.#lastMs = monoMs;
-    const fitting = this.#timelines.find((each) => each.accepts(monoMs, toldUs));
+    const accepting = this.#timelines.filter((each) => each.accepts(monoMs, toldUs));
+    const fitting = accepting.find((each) => each.isConfirmed) ?? accepting[0];
     fitting?.add(monoMs, toldUs);
     // Late readings are single: those between readings in time never last. A jump is not taken back.
     const others = this.#timelines.filter((each) => each !== fitting && (each.isConfirmed || !fitting?.isConfirmed));
