@@ -8,8 +8,8 @@ const DAY_US = 86_400_000_000;
 const TICK_US = 100;
 /** A day of 86 401 s has a leap second. */
 const MAX_TICKS = 86_401 * 10_000;
-/** Days from here on are "error" and "not available". */
-const FIRST_RESERVED_DAY = 0xfffe;
+/** Days from here on are "reserved", "error" and "not available". */
+const FIRST_RESERVED_DAY = 0xfffd;
 /** Sources of PGN 126992 that follow UTC: GPS, GLONASS, radio station. The others are crystals and atomic clocks. */
 const LAST_UTC_SOURCE = 2;
 /** Methods of PGN 129029 whose time is that of satellites: fix, DGNSS, precise, RTK fixed, RTK float, estimated. */

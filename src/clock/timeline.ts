@@ -95,7 +95,7 @@ export class Timeline {
   }
 
   #open(monoMs: number, us: number): void {
-    if (this.#ms.length === MAX_WINDOWS) for (const list of [this.#ms, this.#us, this.#counts]) list.shift();
+    if (this.#ms.length === MAX_WINDOWS) { for (const list of [this.#ms, this.#us, this.#counts]) list.shift(); }
     this.#ms.push(monoMs);
     this.#us.push(us);
     this.#counts.push(1);

@@ -26,6 +26,7 @@ import {
   MAX_BUSES,
   NO_PRODUCT,
   openBlockFile,
+  readClockSpans,
   readJournalDirectory,
   SourceUnavailableError,
 } from "../journal/mod.ts";
@@ -59,7 +60,9 @@ export interface RecordedDevice {
 /** Frames in other places than files, such as an object store. */
 export interface RecordedBlocks {
   /** The blocks that may hold frames from a time on, microseconds since 1970, in the order in which they are read. */
-  blocks(range: { fromUs?: number | undefined; toUs?: number | undefined }): AsyncIterable<Block>;
+  blocks(
+    range: { fromUs?: number | undefined; toUs?: number | undefined; isCorrected?: boolean },
+  ): AsyncIterable<Block>;
   /** Reports a block with unreadable frames despite a valid checksum. */
   noteDamaged(block: Block, error: BlockError): void;
   /** Number of damaged blocks found so far. */
@@ -163,7 +166,9 @@ async function* blockParts(
   { path, fromUs, toUs, onDamaged }: OfflineOptions & { path: string },
 ): AsyncGenerator<RecordedPart, void> {
   const onDamage = (block: Block, error: BlockError) => source.noteDamaged(block, error);
-  for await (const block of source.blocks({ fromUs, toUs })) yield new BlockPart(block, { bytes: 0, onDamage });
+  for await (const block of source.blocks({ fromUs, toUs, isCorrected: true })) {
+    yield new BlockPart(block, { bytes: 0, onDamage });
+  }
   if (source.damagedBlocks > 0) onDamaged?.(path, source.damagedBlocks);
 }
 
@@ -171,7 +176,8 @@ async function* directoryParts(path: string, options: OfflineOptions): AsyncGene
   const { log } = options;
   const { wals } = await readJournalDirectory(path, { log });
   const unsealed = wals.flatMap(({ blocks }) => blocks.flatMap((block) => block.unsealed ?? []));
-  const index = await JournalIndex.open(path, { log, unwritten: () => unsealed });
+  const clock = await readClockSpans(path, { log });
+  const index = await JournalIndex.open(path, { log, clock, unwritten: () => unsealed });
   yield* blockParts(index, { ...options, path });
 }
 

@@ -100,7 +100,11 @@ export function run(
 }
 
 /** Largest error of an estimate from one monotonic time to another, milliseconds. */
-export function worstMs(boot: Boot, estimate: ClockEstimate, { fromMs, toMs }: { fromMs: number; toMs: number }): number {
+export function worstMs(
+  boot: Boot,
+  estimate: ClockEstimate,
+  { fromMs, toMs }: { fromMs: number; toMs: number },
+): number {
   const errors = Array.from({ length: 201 }, (_, i) => {
     const ms = fromMs + (toMs - fromMs) * i / 200;
     return Math.abs(estimate.offsetUs + ms * 1000 * (1 + estimate.drift) - trueUs(boot, ms)) / 1000;

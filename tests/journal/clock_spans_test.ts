@@ -87,18 +87,22 @@ Deno.test(
     }),
 );
 
-Deno.test("corrections are stored beside the journal, and a file of nonsense corrects nothing", DISK, () =>
-  inFolder(async (folder) => {
-    const log = silentLogger;
-    assert.deepEqual((await readClockSpans(folder, { log })).all, []);
-    const spans = [spanOf([1, 20]), { ...spanOf([30, undefined]), rate: 1.0002 }];
-    await clockFile(folder).write(encodeSpans(spans));
-    assert.deepEqual((await readClockSpans(folder, { log })).all, spans);
-    for (const text of ["", "{}", '{"version":1,"spans":[{}]}', encodeSpans(spans).replace("1.0002", "17")]) {
-      await clockFile(folder).write(text);
-      assert.deepEqual((await readClockSpans(folder, { log })).all, [], text);
-    }
-  }));
+Deno.test(
+  "corrections are stored beside the journal, and a file of nonsense corrects nothing",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      const log = silentLogger;
+      assert.deepEqual((await readClockSpans(folder, { log })).all, []);
+      const spans = [spanOf([1, 20]), { ...spanOf([30, undefined]), rate: 1.0002 }];
+      await clockFile(folder).write(encodeSpans(spans));
+      assert.deepEqual((await readClockSpans(folder, { log })).all, spans);
+      for (const text of ["", "{}", '{"version":1,"spans":[{}]}', encodeSpans(spans).replace("1.0002", "17")]) {
+        await clockFile(folder).write(text);
+        assert.deepEqual((await readClockSpans(folder, { log })).all, [], text);
+      }
+    }),
+);
 
 Deno.test("a correction keeps the order of times, whatever the drift", () => {
   const random = new Random(2);
