@@ -40,7 +40,9 @@ export interface ClockEstimate {
   /** How much faster true time is than the monotonic clock. */
   drift: number;
   /**
-   * - `good`: within 50 ms over the time observed, and as long before and after, at most three hours each
+   * - `good`: within 50 ms over the time observed, 15 minutes at least; also as long before and after, at most three hours
+   *   each, if the drift changes by no more than ±1 ppm over a day. The least latency is taken for zero: it must be 15 ms
+   *   at most
    * - `fair`: longer latency, few readings or a drift that changes: within 500 ms over the time observed, and 15 minutes
    *   before and after. In the first 15 minutes of a receiver what it tells can be wrong, by leap seconds in particular
    * - `disputed`: sources disagree, and none is confirmed by another; the one that was received first is taken
