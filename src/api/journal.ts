@@ -24,6 +24,7 @@ export {
   type BlockSource,
   type BootRecord,
   type BusCounts,
+  type ClockMapping,
   compress,
   type Compression,
   type DeviceProduct,

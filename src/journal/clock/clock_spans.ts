@@ -1,19 +1,21 @@
-/** Frames of an epoch that were recorded with a wrong clock, and what their times were in truth. */
-export interface ClockSpan {
-  /** First four bytes of the epoch. */
-  epochWord: number;
-  /** Numbers of the first and the last of the frames; undefined: it goes on. */
-  firstSeq: number;
-  lastSeq: number | undefined;
+/** How recorded times become true ones. */
+export interface ClockMapping {
   /** A recorded time, and the true time of the same moment, microseconds since 1970. */
   recordedUs: number;
+  /** See above. */
   trueUs: number;
   /** True microseconds that pass in a recorded one. */
   rate: number;
 }
 
-/** How recorded times become true ones. */
-export type ClockMapping = Pick<ClockSpan, "recordedUs" | "trueUs" | "rate">;
+/** Frames of an epoch that were recorded with a wrong clock, and what their times were in truth. */
+export interface ClockSpan extends ClockMapping {
+  /** First four bytes of the epoch. */
+  epochWord: number;
+  /** Numbers of the first and the last of the frames; undefined: it goes on. */
+  firstSeq: number;
+  lastSeq: number | undefined;
+}
 
 /** The true time of a recorded one, microseconds since 1970. Order stays. */
 export function trueTimeOf(recordedUs: number, mapping: ClockMapping): number {
