@@ -30,6 +30,10 @@ const LARGE_STEP_US = 2_000_000;
 const CHANGE_US = 10_000;
 /** Rounds of housekeeping between two looks at the readings. */
 const ROUNDS_PER_LOOK = 10;
+/** Another part begins after this time, microseconds. */
+const PART_US = 6 * 3_600_000_000;
+/** The correction of a part that began so long ago stays: the estimate follows the newest day, microseconds. */
+const SETTLED_US = 12 * 3_600_000_000;
 /** Parts of the recording of one start that are told apart; of a clock that is set all the time, the first ones. */
 const MAX_PARTS = 1000;
 
@@ -41,6 +45,8 @@ interface Part {
   offsetUs: number;
   /** When it began, monotonic microseconds. */
   fromUs: number;
+  /** Its correction, once it stays: null: none. */
+  settled?: ClockSpan | null;
 }
 
 /**
@@ -92,7 +98,8 @@ export class ClockRepair {
   runHousekeeping(): void {
     const part = this.#parts.at(-1);
     if (!part) return;
-    if (Math.abs(this.#offsetUs - part.offsetUs) > STEP_US) this.#begin(this.#head + 1);
+    const isOver = this.#options.clock.monoMs() * 1000 - part.fromUs > PART_US;
+    if (isOver || Math.abs(this.#offsetUs - part.offsetUs) > STEP_US) this.#begin(this.#head + 1);
     if (++this.#round % ROUNDS_PER_LOOK === 0) this.#look();
   }
 
@@ -149,19 +156,15 @@ export class ClockRepair {
     this.#apply();
   }
 
-  #spansOf({ offsetUs, drift }: ClockEstimate): ClockSpan[] {
+  #spansOf(estimate: ClockEstimate): ClockSpan[] {
+    const nowUs = this.#options.clock.monoMs() * 1000;
     return this.#parts.flatMap((part, at) => {
-      const recordedUs = Math.round(part.offsetUs + part.fromUs);
-      const trueUs = Math.round(offsetUs + part.fromUs * (1 + drift));
-      if (Math.abs(trueUs - recordedUs) <= TOLERANCE_US || recordedUs < 0) return [];
-      const { epochWord, firstSeq } = part;
+      if (part.settled !== undefined) return part.settled ?? [];
       const next = this.#parts[at + 1];
-      const lastSeq = next === undefined
-        ? undefined
-        : next.epochWord === epochWord
-        ? next.firstSeq - 1
-        : Number.MAX_SAFE_INTEGER;
-      return [{ epochWord, firstSeq, lastSeq, recordedUs, trueUs, rate: 1 + drift }];
+      const span = spanOf(part, { estimate, next });
+      const isSettled = next && estimate.quality === "good" && nowUs - part.fromUs > SETTLED_US;
+      if (isSettled) part.settled = span ?? null;
+      return span ?? [];
     });
   }
 
@@ -190,4 +193,17 @@ export class ClockRepair {
       },
     );
   }
+}
+
+/** The correction of a part; undefined: its times are right. */
+function spanOf(
+  { epochWord, firstSeq, offsetUs, fromUs }: Part,
+  { estimate, next }: { estimate: ClockEstimate; next: Part | undefined },
+): ClockSpan | undefined {
+  const rate = 1 + estimate.drift;
+  const recordedUs = Math.round(offsetUs + fromUs);
+  const trueUs = Math.round(estimate.offsetUs + fromUs * rate);
+  if (Math.abs(trueUs - recordedUs) <= TOLERANCE_US || recordedUs < 0) return undefined;
+  const endOf = (part: Part) => part.epochWord === epochWord ? part.firstSeq - 1 : Number.MAX_SAFE_INTEGER;
+  return { epochWord, firstSeq, lastSeq: next && endOf(next), recordedUs, trueUs, rate };
 }

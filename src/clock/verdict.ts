@@ -64,13 +64,13 @@ export function aheadUs(claim: Claim, other: Claim): { us: number; uncertaintyUs
   return { us: timeBy(claim, ms) - timeBy(other, ms), uncertaintyUs };
 }
 
-/** Decides which claims are true; undefined: none is credible. */
+/** Decides which claims are true: of those with equal votes the first; undefined: none is credible. */
 export function judge(claims: readonly Claim[]): Verdict | undefined {
   const voters = votersOf(claims);
   const groups = voters.map((centre) => {
     const agreeing = voters.filter((each) => agree(centre, each));
-    return { agreeing, votes: votesOf(agreeing), firstMs: Math.min(...agreeing.map((each) => each.timeline.firstMs)) };
-  }).sort((a, b) => compareVotes(b.votes, a.votes) || a.firstMs - b.firstMs);
+    return { agreeing, votes: votesOf(agreeing) };
+  }).sort((a, b) => compareVotes(b.votes, a.votes));
   const [best] = groups;
   const [first, ...others] = best ? [...best.agreeing].sort(byLatency) : [];
   if (!best || !first) return undefined;

@@ -1,6 +1,8 @@
+import { parseTimestamp } from "../base/mod.ts";
 import type { Broker } from "../broker/mod.ts";
 import { formatTimeUs } from "../frame/mod.ts";
 import type { Past, PastTables } from "../past/mod.ts";
+import { urlWithoutToken } from "./auth.ts";
 import type { HistorySource } from "./history/history.ts";
 import { HistoryTurns } from "./history/turns.ts";
 import { ApiError, badParameter, json } from "./reply.ts";
@@ -27,6 +29,18 @@ export interface ShownTables {
   isCounted: boolean;
   /** Undefined: the present. */
   past?: PastTables;
+}
+
+/**
+ * The parameter `at` of an endpoint that ignores others, microseconds since 1970.
+ *
+ * @throws {ApiError} 400
+ */
+export function atOf(request: Request): number | undefined {
+  const text = urlWithoutToken(request).searchParams.get("at");
+  const at = text === null ? undefined : parseTimestamp(text);
+  if (text === null || at !== undefined) return at;
+  throw badParameter("at", `expected an RFC 3339 time such as 2026-01-02T03:04:05Z, got "${text}"`);
 }
 
 /**

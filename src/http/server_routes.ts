@@ -1,11 +1,10 @@
 import { z } from "zod";
 import { describePgn, listPgns, type PgnDescription, spansOfPayload } from "../pgn/mod.ts";
-import { atParameter, noQuery, payloadQuery, pgnPart } from "./params.ts";
+import { noQuery, payloadQuery, pgnPart } from "./params.ts";
+import { atOf } from "./past.ts";
 import { ApiError, json, jsonList } from "./reply.ts";
 import { type About, route, type RouteTable, routeWithParts } from "./routes.ts";
 import { fieldSpanSchema, pgnSchema, pgnSummarySchema, PROBLEM, statusSchema } from "./schemas.ts";
-
-const healthQuery = z.object({ at: atParameter });
 
 /** Dependencies of the health and metrics endpoints. */
 export interface StateApi {
@@ -28,10 +27,11 @@ export function stateRoutes({ health, healthAt, healthSchema, isDraining, metric
       path: "/healthz",
       isOpen: true,
       summary: "Health of the server and its components; with at: what the journal says of a time",
-      query: healthAt ? healthQuery : noQuery,
+      query: noQuery,
       replies: { 200: ["application/json", healthSchema], 503: ["application/json", healthSchema] },
-      answer: (request, query, _parts, { caller: { scopes } }) => {
-        const at = "at" in query && typeof query.at === "number" ? query.at : undefined;
+      answer: (request, _query, _parts, { caller: { scopes } }) => {
+        // Other parameters are ignored: load balancers and browsers add some.
+        const at = atOf(request);
         if (!healthAt || at === undefined) return healthReply(health());
         if (!scopes.includes("read")) throw new ApiError(401, "The health of a time needs a token with the scope read");
         return healthAt(at, request);

@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { parseTimestamp } from "../../base/mod.ts";
 import { urlWithoutToken } from "../auth.ts";
 import { noQuery } from "../params.ts";
-import { type PastSource, tablesAt } from "../past.ts";
-import { ApiError, badParameter, json } from "../reply.ts";
+import { atOf, type PastSource, tablesAt } from "../past.ts";
+import { ApiError, json } from "../reply.ts";
 import { type About, type Method, type Route, type RouteTable, routeWithBody, routeWithParts } from "../routes.ts";
 import { admitStream, type StreamAdmission } from "../streams/client_queue.ts";
 import type { SeriesSource } from "../series/series.ts";
@@ -128,12 +127,8 @@ async function treeOf(
   request: Request,
 ): Promise<{ tree: SignalKTree; marked: (response: Response) => Response }> {
   const server = await started(api);
-  const text = urlWithoutToken(request).searchParams.get("at");
-  if (text === null) return { tree: server, marked: (response) => response };
-  const at = parseTimestamp(text);
-  if (at === undefined) {
-    throw badParameter("at", `expected an RFC 3339 time such as 2026-01-02T03:04:05Z, got "${text}"`);
-  }
+  const at = atOf(request);
+  if (at === undefined) return { tree: server, marked: (response) => response };
   const { broker, marked } = await tablesAt(api, { at, request });
   return { tree: server.at(broker, at), marked };
 }
