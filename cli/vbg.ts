@@ -61,6 +61,10 @@ export const vbg: CommandSet = {
       summary: "measures the load that a boat server sustains on this machine, or a cloud with many boats",
       load: () => import("./commands/loadtest/loadtest.ts"),
     },
+    mcp: {
+      summary: "lets programs and language models read a boat (Model Context Protocol)",
+      load: () => import("./commands/mcp/mcp.ts"),
+    },
     pgns: {
       summary: "lists the messages that can be decoded, or shows one definition",
       load: () => import("./commands/read/pgns.ts"),

@@ -1,10 +1,12 @@
 import { MAX_OPEN_FILES } from "../cli/commands/export/output_files.ts";
+import { MAX_ANSWER_BYTES } from "../cli/commands/mcp/answer.ts";
 import { MAX_TABLE_ROWS } from "../cli/commands/query/output.ts";
 import { MAX_PGN_FILES } from "../src/export/mod.ts";
-import { count, type FixedLimit } from "./fixed_limit.ts";
+import { bytes, count, type FixedLimit } from "./fixed_limit.ts";
 
-/** Limits of commands that read recordings. */
+/** Limits of commands that read a boat or recordings. */
 export const COMMANDS: readonly FixedLimit[] = [
+  { what: "`vbg mcp`: size of an answer", limit: bytes(MAX_ANSWER_BYTES), beyond: "Its last line says so." },
   { what: "`vbg query`: rows of a table", limit: count(MAX_TABLE_ROWS), beyond: "A note says so; CSV has all." },
   {
     what: "`vbg export` into a directory: files",

@@ -75,13 +75,14 @@ const WHOLE_RULES: readonly WholeRule[] = [
     bad: [
       { "src/http/a.ts": `import { a } from "hono";`, "src/cloud/a.ts": `import { b } from "hono/ws";` },
       { "src/http/a.ts": `import "npm:@x/y@1";`, "cli/a.ts": `await import("@x/y");` },
+      { "src/http/a.ts": `import "zod";`, "cli/commands/send/a.ts": `import "zod";` },
     ],
     good: [{
       "src/http/a.ts": `import "hono";\nimport "node:fs";`,
       "src/http/b.ts": `import "hono/ws";`,
       "src/can/b.ts": `import "node:fs";`,
       "tests/b.ts": `import "hono";`,
-    }],
+    }, { "src/http/a.ts": `import "zod";`, "cli/commands/mcp/a.ts": `import "zod";` }],
   },
   {
     claim: "every folder of src has a mod.ts",

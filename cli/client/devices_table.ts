@@ -56,7 +56,8 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function className({ device_class }: PastDevice): string {
+/** Name of the class of a device; empty if it is unknown. */
+export function className({ device_class }: Pick<PastDevice, "device_class">): string {
   if (device_class === undefined) return "";
   return labelsOfPayload(ADDRESS_CLAIM, NO_PAYLOAD, { device_class })?.device_class?.toString() ??
     `Class ${device_class}`;

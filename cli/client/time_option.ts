@@ -39,7 +39,8 @@ export function when(name: string, { default: standard, help }: { default: When;
   });
 }
 
-function readWhen(text: string): When {
+/** Reads an absolute time, or how long ago. @throws {RangeError} the text is neither */
+export function readWhen(text: string): When {
   if (/^\d{4}-/.test(text)) {
     readTimestamp(text);
     return { kind: "at", text };

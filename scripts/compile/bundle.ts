@@ -12,6 +12,7 @@ export const LOADED_BY_ADDRESS: readonly string[] = [
   "src/listen/acme/acme_package.ts",
   "src/object_store/s3_package.ts",
   "cli/settings/hocon_package.ts",
+  "cli/commands/mcp/mcp_package.ts",
   "cli/commands/query/run_query.ts",
 ];
 /** Files that lie beside one of these. */

@@ -10,13 +10,15 @@ const CLI = new URL("../../cli/", import.meta.url);
 /** Commands that need no server's code. */
 const LIGHT = [
   ...["alarms/alarms", "archive_s3/archive_s3", "doctor/doctor", "dump/dump", "export/export", "inspect/inspect"],
-  ...["query/query", "repair/repair", "tail/tail", "read/values", "verify/verify"],
+  ...["mcp/mcp", "mcp/serve", "query/query", "repair/repair", "tail/tail", "read/values", "verify/verify"],
 ];
 /** What only servers need; each brings hundreds of files. */
 const HEAVY = ["src/http/mod.ts", "src/cloud/mod.ts", "src/replication/mod.ts"];
 
 /** Folders of which a boat server needs nothing. */
 const NOT_OF_A_BOAT = ["src/cloud/", "src/cloud_server/", "src/http/cloud/", "src/simulator/", "src/simulation/"];
+/** Package of one command, which is loaded when that runs. */
+const MCP = "@modelcontextprotocol/";
 /** Most packages that the demo downloads at its first start. */
 const MAX_DEMO_PACKAGES = 60;
 
@@ -74,12 +76,20 @@ Deno.test("start: commands that need no server load nothing of the servers", RUN
     assert.ok(loaded.size > 10, name);
     assert.deepEqual([...loaded].filter((each) => HEAVY.some((file) => each.endsWith(`/${file}`))), [], name);
   }
+  assert.deepEqual([...packagesOf("vbg.ts", graph)].filter((each) => each.startsWith(MCP)), []);
+});
+
+Deno.test("start: the package of MCP comes with the file that only vbg mcp loads", RUN, async () => {
+  const file = "commands/mcp/mcp_package.ts";
+  assert.ok([...packagesOf(file, await graphOf(file))].some((each) => each.startsWith(MCP)));
 });
 
 Deno.test("start: a boat server loads nothing of the cloud, nor of simulations", RUN, async () => {
-  const loaded = [...loadedBy("boat.ts", await graphOf("boat.ts"))];
+  const graph = await graphOf("boat.ts");
+  const loaded = [...loadedBy("boat.ts", graph)];
   assert.ok(loaded.some((each) => each.endsWith("/src/boat/boat.ts")));
   assert.deepEqual(loaded.filter((each) => NOT_OF_A_BOAT.some((folder) => each.includes(`/${folder}`))), []);
+  assert.deepEqual([...packagesOf("boat.ts", graph)].filter((each) => each.startsWith(MCP)), []);
 });
 
 Deno.test(`start: the demo downloads no more than ${MAX_DEMO_PACKAGES} packages`, RUN, async () => {

@@ -65,6 +65,9 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   api: [...PARTS, "boat", "cloud_server", "simulation"],
 };
 
+/** A second folder that may import a package: the arguments of MCP tools are described by schemas as those of routes. */
+const SHARED_PACKAGES: Readonly<Record<string, string>> = { "zod": "cli/commands/mcp" };
+
 /** What the page may import of the package: nothing that needs Deno or the PGN definitions. */
 const FOR_WEB = ["client", "frame", "quantities", "units", "where"];
 
@@ -153,6 +156,7 @@ export function* sharedPackages(sources: readonly Source[]): Iterable<FileFindin
     for (const { specifier, at } of importsOf(source)) {
       if (/^(?:\.|node:|@vessel\/)/.test(specifier)) continue;
       const name = /^(?:npm:)?((?:@[^/]+\/)?[^/@]+)/.exec(specifier)?.[1] ?? specifier;
+      if (SHARED_PACKAGES[name] === folder) continue;
       const users = folders.get(name) ?? new Map<string, FileFinding>();
       folders.set(name, users);
       users.set(folder, { path: source.path, line: lineAt(source.text, at), what: `${name} in ${folder}` });

@@ -21,7 +21,8 @@ export interface Finding {
 const MAX_FILE_LINES = 400;
 const MAX_FUNCTION_LINES = 70;
 /** Packages that touch the environment when they load: only by `await import()`, where they are configured. */
-const LAZY = /^(?:@grpc\/grpc-js|mqtt|ws|acme-client|@aws-sdk\/.*|@pushcorn\/hocon-parser|playwright-core)$/;
+const LAZY =
+  /^(?:@grpc\/grpc-js|mqtt|ws|acme-client|@aws-sdk\/.*|@modelcontextprotocol\/.*|@pushcorn\/hocon-parser|playwright-core)$/;
 
 const anywhere = () => true;
 const isTest = (path: string) => path.startsWith("tests/");
