@@ -98,6 +98,11 @@ export class Subscription implements AsyncIterable<ClientFrame> {
             yield* gapBefore(seq, { lastSeq: progress.lastSeq, isNew });
             isNew = false;
             progress.lastSeq = seq;
+          } else if (parsed?.type === "dropped" && isNew) {
+            // What was missed between the connections comes before what the server has dropped since.
+            const { lastSeq = Infinity } = progress;
+            if (parsed.fromSeq > lastSeq + 1) yield missedAfter(lastSeq, parsed.fromSeq);
+            isNew = false;
           }
           // Some servers send device events without a request.
           if (parsed && (parsed.type !== "device" || query.devices)) yield parsed;
@@ -159,5 +164,9 @@ function* gapBefore(
 ): Generator<StreamEvent, void, undefined> {
   if (lastSeq === undefined) return;
   if (seq <= lastSeq) yield { type: "new_epoch" };
-  else if (isNew && seq > lastSeq + 1) yield { type: "missed", fromSeq: lastSeq + 1, toSeq: seq - 1, why: "away" };
+  else if (isNew && seq > lastSeq + 1) yield missedAfter(lastSeq, seq);
+}
+
+function missedAfter(lastSeq: number, nextSeq: number): StreamEvent {
+  return { type: "missed", fromSeq: lastSeq + 1, toSeq: nextSeq - 1, why: "away" };
 }

@@ -144,7 +144,10 @@ Deno.test("a parameter that nobody knows is refused by name where there are para
     assert.equal(reply.status, 400, parameter);
     const problem: Problem = JSON.parse(await reply.text());
     assert.equal(problem.parameter, parameter);
-    assert.match(problem.detail, /expected one of pgn, exclude_pgn, manufacturer, instance, name, exclude_name, bus, at$/);
+    assert.match(
+      problem.detail,
+      /expected one of pgn, exclude_pgn, manufacturer, instance, name, exclude_name, bus, at$/,
+    );
     assert.equal((await boat.raw(`/pgns?${encodeURIComponent(parameter)}=1`)).status, 200);
   }
   for (const query of ["=", "&&", "?"]) {
