@@ -32,6 +32,8 @@ export interface ApiRequest {
   timeoutMs?: number;
   /** An error status that is accepted if the response is JSON. */
   acceptStatus?: number;
+  /** Receives the headers of a response that is no error. */
+  onHeaders?: (headers: Headers) => void;
 }
 
 /** Value of a parameter; undefined and false are omitted. */
@@ -100,6 +102,7 @@ export class Api {
     const cancel = this.#cancelOf(path, request);
     try {
       const response = await this.#send(path, request, cancel);
+      request.onHeaders?.(response.headers);
       return await readText(response, cancel);
     } finally {
       cancel.release();

@@ -1,4 +1,4 @@
-import type { Api } from "./api.ts";
+import type { Api, ApiRequest } from "./api.ts";
 import { decodedValuesOf, deviceOf } from "./other_forms.ts";
 import type { Filter } from "../filter/mod.ts";
 import type { CallOptions, DecodedLastValue, LabelledDevice, LabelOptions, LastValues } from "./types.ts";
@@ -15,6 +15,7 @@ export interface PastDevice extends Omit<LabelledDevice, "packet_count" | "byte_
 export class PastClient {
   readonly #api: Api;
   readonly #at: string;
+  #since: string | undefined;
 
   /** @ignore */
   constructor(api: Api, at: Date | string) {
@@ -22,15 +23,22 @@ export class PastClient {
     this.#at = typeof at === "string" ? at : at.toISOString();
   }
 
+  /**
+   * Time of the first message that the last reply contains, RFC 3339: what devices last sent before it is not known. Undefined
+   * before a reply.
+   */
+  get since(): string | undefined {
+    return this.#since;
+  }
+
   /** The devices on the buses. */
   async devices({ signal, labels }: LabelOptions = {}): Promise<PastDevice[]> {
-    const query = { at: this.#at, ...(labels && { labels }) };
-    return (await this.#api.json<PastDevice[]>("/devices", { query, signal })).map(deviceOf);
+    return (await this.#json<PastDevice[]>("/devices", { query: { labels }, signal })).map(deviceOf);
   }
 
   /** The newest frame of each device and PGN that matches the filter. */
   async values(filter: Filter = {}, { signal }: CallOptions = {}): Promise<LastValues[]> {
-    return await this.#api.json<LastValues[]>("/values", { query: { ...filter, at: this.#at }, signal });
+    return await this.#json<LastValues[]>("/values", { query: { ...filter }, signal });
   }
 
   /** The newest frame of each device and PGN that matches the filter, decoded. */
@@ -38,7 +46,12 @@ export class PastClient {
     filter: Filter = {},
     { signal, labels }: LabelOptions = {},
   ): Promise<LastValues<DecodedLastValue>[]> {
-    const query = { ...filter, at: this.#at, ...(labels && { labels }) };
-    return decodedValuesOf(await this.#api.json<LastValues<DecodedLastValue>[]>("/values/decoded", { query, signal }));
+    const query = { ...filter, labels };
+    return decodedValuesOf(await this.#json<LastValues<DecodedLastValue>[]>("/values/decoded", { query, signal }));
+  }
+
+  async #json<T>(path: string, { query, signal }: Pick<ApiRequest, "query" | "signal">): Promise<T> {
+    const onHeaders = (headers: Headers) => this.#since = headers.get("State-Since") ?? undefined;
+    return await this.#api.json<T>(path, { query: { ...query, at: this.#at }, signal, onHeaders });
   }
 }
