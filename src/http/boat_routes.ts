@@ -1,3 +1,4 @@
+import { formatTimeUs } from "../frame/mod.ts";
 import { healthSchema } from "./schemas.ts";
 import { type About, bindRows, type RouteTable } from "./routes.ts";
 import type { Sessions } from "../stream/mod.ts";
@@ -96,13 +97,14 @@ function beforeMs(time: string, spanMs: number): string {
   return new Date(Date.parse(time) - spanMs).toISOString();
 }
 
-function boatHome({ server, health, journal, replication, sending, webApps = [] }: BoatApi, { caller }: About): Home {
+function boatHome(api: BoatApi, { caller }: About): Home {
+  const { server, health, journal, replication, sending, clock, webApps = [] } = api;
   const { status, last_frame_at: last } = health();
   const links = {
     devices: "/devices",
     values: "/values/decoded",
     events: "/events?decode=true",
-    ...(journal && last && { history: `/history?from=${beforeMs(last, SHOWN_HISTORY_MS)}` }),
+    ...(journal && { history: `/history?from=${beforeMs(last ?? formatTimeUs(clock.wallUs()), SHOWN_HISTORY_MS)}` }),
     ...(replication && { replication: "/replication/status" }),
     ...SERVER_LINKS,
   };

@@ -81,6 +81,8 @@ Deno.test("the link to the history shows the last 10 s of the recording", RECORD
       stateDirectory: folder,
       journal: { directory: `${folder}/journal`, stateDirectory: folder },
     });
+    const silent = await boat.get<{ links: Record<string, string> }>("/");
+    assert.ok(silent.links["history"], "also while no bus has sent anything");
     boat.claim(7, { manufacturerCode: 229 });
     const { last_frame_at: last } = await boat.get<{ last_frame_at: string }>("/healthz");
     const { links: { history = "" } } = await boat.get<{ links: Record<string, string> }>("/");
