@@ -51,8 +51,12 @@ async function takeOutage(browser: Browser, boat: string): Promise<void> {
 
 async function takeAll(browser: Browser, { boat, cloud, folder }: { boat: string; cloud: string; folder: string }) {
   await Deno.mkdir(folder, { recursive: true });
+  // Until the journal has something.
+  await pause(SETTLE_MS);
+  const at = new Date().toISOString();
   const places = [
     ...VIEWS.map((view) => ["boat", `${boat}/#/${view}`]),
+    ...["now", "devices"].map((view) => ["boat", `${boat}/#/${view}?at=${at}`]),
     ["boat", `${boat}/docs`],
     ...["fleet", "add-boat", "boats/demo/now", "boats/demo/system"].map((place) => ["cloud", `${cloud}/#/${place}`]),
   ];
@@ -60,7 +64,7 @@ async function takeAll(browser: Browser, { boat, cloud, folder }: { boat: string
     for (const [name, size] of Object.entries({ phone: PHONE, desktop: DESKTOP })) {
       for (const theme of THEMES) {
         const page = await opened(browser, url, { ...size, theme });
-        const view = url.replace(/.*#?\//, "").replaceAll(/\W/g, "-");
+        const view = url.replace(/\?.*/, "-then").replace(/.*#?\//, "").replaceAll(/\W/g, "-");
         const place = url.includes("history") ? "history" : view;
         await shot(page, `${folder}/${server}-${place}-${name}-${theme}.png`);
         await page.close();

@@ -23,7 +23,7 @@ import {
   seriesLabel,
 } from "../../web/views/history/quantity_fields.ts";
 import { joinTail, keyOf, tailOf } from "../../web/views/history/refresh.ts";
-import { inputText, readInput, tickTexts } from "../../web/views/time_text.ts";
+import { inputText, readInput, tickTexts, utcText } from "../../web/views/time_text.ts";
 import { keyAction, marked, moved, pinched, zoomed } from "../../web/views/history/zoom.ts";
 
 const DISK = needs({ permissions: ["read", "write"] });
@@ -287,6 +287,10 @@ Deno.test("ticks name the day where it begins, and local times are read as they 
   assert.deepEqual(tickTexts([midnight + 250], 250), ["00:00:00.250\n5 Mar"]);
   assert.equal(readInput(inputText(midnight + 5000)), midnight + 5000);
   assert.equal(readInput(""), undefined);
+  const times = ["2026-11-25T15:03:00+01:00", "2026-11-25T14:03:20Z", "2026-11-25T14:03:00.5Z", "yesterday"];
+  assert.deepEqual(times.map(utcText), [
+    ...["2026-11-25 14:03 UTC", "2026-11-25 14:03:20 UTC", "2026-11-25 14:03:00.500 UTC", "yesterday"],
+  ]);
 });
 
 Deno.test(

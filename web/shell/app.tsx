@@ -13,6 +13,7 @@ import { Navigation } from "./navigation.tsx";
 import { ProofLine } from "./proof_line.tsx";
 import { type BoatView, type Place, place } from "./router.ts";
 import { type Access, access, openServer } from "./server.ts";
+import { TimeBanner } from "./time_control.tsx";
 
 const VIEWS = { now: Now, devices: Devices, bus: Bus, history: History, system: System } satisfies Record<
   BoatView,
@@ -58,10 +59,11 @@ function Shell({ state }: { state: Extract<Access, { type: "ready" }> }) {
   return (
     <>
       <a class="skip" href="#content" onClick={(event) => (event.preventDefault(), focusContent())}>Skip to content</a>
-      <Header server={state.server} boat={boat} />
+      <Header server={state.server} boat={boat} place={at} />
       {boat && <ProofLine key={boat.id ?? ""} boat={boat} />}
       <Navigation server={state.server} place={at} />
       <main id="content" tabIndex={-1}>
+        {at.type === "boat" && <TimeBanner {...at} />}
         <View place={at} boat={boat} />
       </main>
     </>
@@ -74,14 +76,14 @@ function View({ place: at, boat }: { place: Place; boat: BoatStore | undefined }
   if (at.type === "add boat") return <AddBoat />;
   if (!boat) return null;
   const Chosen = VIEWS[at.view];
-  return <Chosen key={`${boat.id} ${at.view}`} boat={boat} rest={at.rest} />;
+  return <Chosen key={`${boat.id} ${at.view} ${at.at === undefined}`} boat={boat} rest={at.rest} at={at.at} />;
 }
 
 /** A cloud has boats only by id, a boat server has no fleet. */
 function inServer(at: Place, isCloud: boolean): Place {
   if (isCloud && at.type === "boat" && at.boat === undefined) return { type: "fleet" };
   if (!isCloud && at.type !== "api" && at.type !== "boat") {
-    return { type: "boat", boat: undefined, view: "now", rest: undefined };
+    return { type: "boat", boat: undefined, view: "now", rest: undefined, at: undefined };
   }
   return at;
 }

@@ -1,5 +1,12 @@
 import { type Signal, signal } from "@preact/signals";
-import type { Client, CloudClient, PgnDetails, StreamEvent, SubscribeOptions } from "@vessel/gateway/client";
+import type {
+  Client,
+  CloudClient,
+  PastClient,
+  PgnDetails,
+  StreamEvent,
+  SubscribeOptions,
+} from "@vessel/gateway/client";
 import { type Access, access, type Server } from "./server.ts";
 import { ServerClock } from "./server_clock.ts";
 
@@ -23,12 +30,15 @@ export class BoatStore {
   readonly client: Client;
   readonly cloud: CloudClient | undefined;
   readonly clock: ServerClock;
+  /** The server has a recording; else requests for the past would be answered with errors. */
+  readonly isRecorded: boolean;
   readonly live: Signal<Live> = signal<Live>({ type: "off" });
   readonly #descriptions = new Map<number, Promise<PgnDetails | undefined>>();
   #stopLive: AbortController | undefined;
 
-  constructor({ client, cloud, clock }: Server, id: string | undefined) {
+  constructor({ client, cloud, clock, info }: Server, id: string | undefined) {
     this.id = id;
+    this.isRecorded = cloud !== undefined || "history" in info.links;
     this.cloud = cloud;
     this.client = cloud && id !== undefined ? cloud.boat(id) : client;
     this.clock = new ServerClock(clock);
@@ -49,6 +59,16 @@ export class BoatStore {
       this.#stopLive = undefined;
       this.live.value = { type: "off" };
     };
+  }
+
+  /** The devices and values at a time, RFC 3339; undefined: now. */
+  tables(at: string | undefined): Client | PastClient {
+    return at === undefined ? this.client : this.client.at(at);
+  }
+
+  /** A time in milliseconds since 1970; of undefined: now, by the boat's clock. */
+  msAt(at: string | undefined): number {
+    return at === undefined ? this.clock.nowMs : Date.parse(at);
   }
 
   /** Description of a PGN, asked for once; undefined: the server cannot decode it. */
@@ -105,4 +125,6 @@ export interface ViewProps {
   boat: BoatStore;
   /** What the view shows, from the URL: such as a device. */
   rest: string | undefined;
+  /** The time that it shows, RFC 3339; undefined: now. */
+  at: string | undefined;
 }

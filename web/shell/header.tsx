@@ -1,14 +1,16 @@
 import { useEffect } from "preact/hooks";
 import type { BoatStore } from "./boat_store.ts";
 import { type Theme, theme, THEMES, units } from "./preferences.ts";
+import type { Place } from "./router.ts";
 import { hasToken, logOut, type Server } from "./server.ts";
+import { TimeControl } from "./time_control.tsx";
 import { UNIT_SYSTEMS, type UnitSystem } from "@vessel/gateway/units";
 
 const THEME_NAMES: Record<Theme, string> = { auto: "Auto", day: "Day", night: "Night", red: "Red night" };
 const UNIT_NAMES: Record<UnitSystem, string> = { nautical: "Nautical", metric: "Metric", si: "SI" };
 
-/** Name, state of the live stream, units and colours. */
-export function Header({ server, boat }: { server: Server; boat: BoatStore | undefined }) {
+/** Name, state of the live stream, the time that is shown, units and colours. */
+export function Header({ server, boat, place }: { server: Server; boat: BoatStore | undefined; place: Place }) {
   const name = boat?.id ?? (server.cloud ? "Fleet" : server.info.name);
   useEffect(() => {
     document.title = name;
@@ -18,6 +20,7 @@ export function Header({ server, boat }: { server: Server; boat: BoatStore | und
       <h1 title={name}>{name}</h1>
       {boat && <LiveState boat={boat} />}
       <span class="space" />
+      {boat && place.type === "boat" && <TimeControl boat={boat} place={place} />}
       <label>
         <span class="wide-only">Units</span>
         <select

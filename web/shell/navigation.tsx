@@ -11,7 +11,7 @@ const NAMES: Record<BoatView, string> = {
 
 /** Links to all views; on a phone at the bottom, within reach of the thumb. */
 export function Navigation({ server, place }: { server: Server; place: Place }) {
-  const boat = place.type === "boat" ? place.boat : undefined;
+  const { boat, at } = place.type === "boat" ? place : {};
   const isBoat = place.type === "boat" || !server.cloud;
   return (
     <nav class="views" aria-label="Views">
@@ -20,7 +20,7 @@ export function Navigation({ server, place }: { server: Server; place: Place }) 
         BOAT_VIEWS.map((view) => (
           <Item
             key={view}
-            href={linkTo(view, { boat })}
+            href={linkTo(view, { boat, at })}
             name={NAMES[view]}
             isHere={place.type === "boat" && place.view === view}
           />

@@ -6,8 +6,8 @@ import { ApiError } from "@vessel/gateway/client";
 export type Polled<Value> =
   | { type: "loading" }
   | { type: "ready"; value: Value }
-  /** `value`: the last known one. */
-  | { type: "failed"; message: string; status: number | undefined; value: Value | undefined };
+  /** `detail`: of the message what the server says, without the request. `value`: the last known one. */
+  | { type: "failed"; message: string; detail: string; status: number | undefined; value: Value | undefined };
 
 /**
  * Asks the server now and every `everyMs` milliseconds, while the page is visible; without `everyMs` only once.
@@ -49,5 +49,6 @@ export function valueOf<Value>(state: Polled<Value>): Value | undefined {
 
 function failed<Value>(error: unknown, value: Value | undefined): Polled<Value> {
   const message = error instanceof Error ? error.message : String(error);
-  return { type: "failed", message, status: error instanceof ApiError ? error.status : undefined, value };
+  if (!(error instanceof ApiError)) return { type: "failed", message, detail: message, status: undefined, value };
+  return { type: "failed", message, detail: error.problem.detail, status: error.status, value };
 }

@@ -1,14 +1,13 @@
-import type { LabelledDevice } from "@vessel/gateway/client";
 import { concerns, conflictText, type ConflictWatch, isProblem, namesOnTwoBuses } from "./conflicts.ts";
-import { deviceTitle } from "./device_rows.ts";
+import { type DeviceRow, deviceTitle } from "./device_rows.ts";
 import { momentText } from "./time_text.ts";
 
 /** What was seen of addresses since the page was opened; nothing is shown where nothing was. */
 export function Conflicts({ watch, devices, only }: {
   watch: ConflictWatch;
-  devices: readonly LabelledDevice[];
+  devices: readonly DeviceRow[];
   /** Shows those of one device. */
-  only?: LabelledDevice;
+  only?: DeviceRow;
 }) {
   const titleOf = (name: string) => {
     const device = devices.find((each) => each.name === name);

@@ -1,4 +1,4 @@
-import type { Device } from "@vessel/gateway/client";
+import type { DeviceRow } from "./device_rows.ts";
 
 /** What was seen of addresses while the page was open. */
 export type Conflict =
@@ -59,7 +59,7 @@ export class ConflictWatch {
   }
 
   /** A device table as of now. The first one is where watching begins. */
-  table(devices: readonly Device[], nowMs: number): void {
+  table(devices: readonly DeviceRow[], nowMs: number): void {
     for (const { bus, src, name } of devices) {
       if (name === undefined) continue;
       const [holder, owner] = [this.#holders.get(`${bus}/${src}`), this.#owners.get(`${bus}/${name}`)];
@@ -117,7 +117,7 @@ export function nameOfClaim(data: string): string | undefined {
 }
 
 /** Whether a device has a part in it. */
-export function concerns(conflict: Conflict, { bus, src, name }: Pick<Device, "bus" | "src" | "name">): boolean {
+export function concerns(conflict: Conflict, { bus, src, name }: Pick<DeviceRow, "bus" | "src" | "name">): boolean {
   if (conflict.bus !== bus) return false;
   switch (conflict.type) {
     case "address":
@@ -152,7 +152,7 @@ export function isProblem({ type }: Conflict): boolean {
 }
 
 /** NAMEs that the table has on more than one bus: a bridge, or two devices with one NAME. */
-export function namesOnTwoBuses(devices: readonly Device[]): Map<string, Device[]> {
+export function namesOnTwoBuses(devices: readonly DeviceRow[]): Map<string, DeviceRow[]> {
   const named = Map.groupBy(devices.filter(({ name }) => name !== undefined), ({ name = "" }) => name);
   return new Map([...named].filter(([, found]) => found.length > 1));
 }

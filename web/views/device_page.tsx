@@ -1,45 +1,46 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import type { DecodedLastValue, KnownPgn, LabelledDevice, PgnDetails } from "@vessel/gateway/client";
+import type { DecodedLastValue, KnownPgn, PastDevice, PgnDetails } from "@vessel/gateway/client";
 import type { BoatStore } from "../shell/boat_store.ts";
 import { usePolled, valueOf } from "../shell/polled.ts";
 import { units } from "../shell/preferences.ts";
 import { Conflicts } from "./conflict_list.tsx";
 import type { ConflictWatch } from "./conflicts.ts";
-import { deviceTitle, IntervalMeter, type TrafficMeter } from "./device_rows.ts";
-import { bytesText } from "./figures.ts";
-import { ageText, decodedTexts, durationText, plainText, rateText } from "./plain_text.ts";
+import { type DeviceRow, deviceTitle, IntervalMeter, type TrafficMeter, trafficText } from "./device_rows.ts";
+import { ageText, decodedTexts, durationText, plainText } from "./plain_text.ts";
 import { momentText } from "./time_text.ts";
 
 /** Interval of asking for the values, milliseconds. */
 const EVERY_MS = 2000;
 
 /** One device: what it is, its traffic, and its newest message of each PGN. */
-export function DevicePage({ boat, watch, meter, devices, device }: {
+export function DevicePage({ boat, watch, meter, devices, device, at }: {
   boat: BoatStore;
   watch: ConflictWatch;
   meter: TrafficMeter;
-  devices: readonly LabelledDevice[];
-  device: LabelledDevice;
+  devices: readonly PastDevice[];
+  device: PastDevice;
+  /** Time that is shown, RFC 3339; undefined: now. */
+  at: string | undefined;
 }) {
   const { name, bus, src } = device;
-  const intervals = useIntervals(boat, device);
+  const intervals = useIntervals(boat, { device, isPast: at !== undefined });
   const details = useSignal<ReadonlyMap<number, PgnDetails>>(new Map());
   const known = usePolled((signal) => boat.client.pgns({ signal }), { everyMs: 3_600_000, of: [boat] });
   const values = usePolled(async (signal) => {
     const filter = name === undefined ? {} : { name: [name] };
-    const all = await boat.client.decodedValues(filter, { labels: true, signal });
+    const all = await boat.tables(at).decodedValues(filter, { labels: true, signal });
     const found = all.find((each) => each.src === src && each.bus === bus)?.values ?? [];
     await learn(found);
-    return found;
-  }, { everyMs: EVERY_MS, of: [boat, name, bus, src] });
+    return { found, at };
+  }, { everyMs: at === undefined ? EVERY_MS : undefined, of: [boat, name, bus, src, at] });
   const learn = async (found: readonly DecodedLastValue[]) => {
     const unknown = found.map(({ pgn }) => pgn).filter((pgn) => !details.peek().has(pgn));
     if (unknown.length === 0) return;
     const learnt = await Promise.all(unknown.map((pgn) => boat.describe(pgn)));
     details.value = new Map([...details.peek(), ...learnt.flatMap((each) => each ? [[each.pgn, each] as const] : [])]);
   };
-  const traffic = meter.trafficOf(device);
+  const newest = valueOf(values.value);
   return (
     <>
       <h2>{deviceTitle(device)}</h2>
@@ -51,17 +52,18 @@ export function DevicePage({ boat, watch, meter, devices, device }: {
             <dd>{text}</dd>
           </div>
         ))}
-        <div>
-          <dt>Traffic</dt>
-          <dd class="num">
-            {traffic ? `${rateText(traffic.messages)}, ${bytesText(Math.round(traffic.bytes))}/s` : "…"}
-          </dd>
-        </div>
+        {at === undefined && (
+          <div>
+            <dt>Traffic</dt>
+            <dd class="num">{trafficText(meter.trafficOf(device))}</dd>
+          </div>
+        )}
       </dl>
       <h3>Messages</h3>
       <Messages
         boat={boat}
-        values={valueOf(values.value)}
+        values={newest?.found}
+        at={newest?.at}
         known={valueOf(known.value)}
         intervals={intervals}
         details={details.value}
@@ -71,9 +73,13 @@ export function DevicePage({ boat, watch, meter, devices, device }: {
 }
 
 /** Measures intervals from the live stream, as long as the device is shown. */
-function useIntervals(boat: BoatStore, { name, bus, src }: LabelledDevice): IntervalMeter {
+function useIntervals(
+  boat: BoatStore,
+  { device: { name, bus, src }, isPast }: { device: DeviceRow; isPast: boolean },
+): IntervalMeter {
   const meter = useMemo(() => new IntervalMeter(), [boat, name, bus, src]);
   useEffect(() => {
+    if (isPast) return;
     const filter = name !== undefined ? { name: [name] } : bus !== undefined ? { bus: [bus] } : {};
     return boat.listen(filter, {}, (event) => {
       if (event.type === "frame") {
@@ -85,8 +91,9 @@ function useIntervals(boat: BoatStore, { name, bus, src }: LabelledDevice): Inte
   return meter;
 }
 
-function Messages({ boat, values, known, intervals, details }: {
+function Messages({ boat, at, values, known, intervals, details }: {
   boat: BoatStore;
+  at: string | undefined;
   values: readonly DecodedLastValue[] | undefined;
   known: readonly KnownPgn[] | undefined;
   intervals: IntervalMeter;
@@ -102,7 +109,7 @@ function Messages({ boat, values, known, intervals, details }: {
             <th scope="col">PGN</th>
             <th scope="col">Newest</th>
             <th scope="col" class="right">Age</th>
-            <th scope="col" class="right">Interval</th>
+            {at === undefined && <th scope="col" class="right">Interval</th>}
             <th scope="col" class="right">Default</th>
           </tr>
         </thead>
@@ -124,10 +131,12 @@ function Messages({ boat, values, known, intervals, details }: {
                     ))
                     : <code>{data}</code>}
                 </td>
-                <td data-label="Age" class="right dev-age">{ageText(boat.clock.nowMs - Date.parse(ts))}</td>
-                <td data-label="Interval" class="right dev-age">
-                  {measured === undefined ? "–" : durationText(measured)}
-                </td>
+                <td data-label="Age" class="right dev-age">{ageText(boat.msAt(at) - Date.parse(ts))}</td>
+                {at === undefined && (
+                  <td data-label="Interval" class="right dev-age">
+                    {measured === undefined ? "–" : durationText(measured)}
+                  </td>
+                )}
                 <td data-label="Default" class="right dev-age">{normal === undefined ? "–" : durationText(normal)}</td>
               </tr>
             );
@@ -138,7 +147,7 @@ function Messages({ boat, values, known, intervals, details }: {
   );
 }
 
-function factsOf(device: LabelledDevice): [string, string][] {
+function factsOf(device: PastDevice): [string, string][] {
   const { labels } = device;
   const texts: [string, string | number | undefined][] = [
     ["Address", device.src],

@@ -1,5 +1,9 @@
-import type { Device } from "@vessel/gateway/client";
-import { plainText } from "./plain_text.ts";
+import type { Device, PastDevice } from "@vessel/gateway/client";
+import { bytesText } from "./figures.ts";
+import { plainText, rateText } from "./plain_text.ts";
+
+/** A device of now or of another time, when its counters may be unknown. */
+export type DeviceRow = Omit<PastDevice, "labels">;
 
 /** Traffic of a device, for each second. */
 export interface Traffic {
@@ -13,19 +17,19 @@ export function deviceKey({ name, bus, src }: Pick<Device, "name" | "bus" | "src
 }
 
 /** The device that a URL names; its NAME may also be as in settings, without `0x`. */
-export function findDevice<Found extends Device>(devices: readonly Found[], key: string): Found | undefined {
+export function findDevice<Found extends DeviceRow>(devices: readonly Found[], key: string): Found | undefined {
   const name = /^[0-9a-f]{16}$/i.test(key) ? `0x${key.toLowerCase()}` : key;
   return devices.find((device) => deviceKey(device) === name);
 }
 
 /** Maker and model, or the address of a device that has not told them. */
-export function deviceTitle({ manufacturer, model_id, src }: Device): string {
+export function deviceTitle({ manufacturer, model_id, src }: DeviceRow): string {
   const words = [manufacturer, model_id].flatMap((text) => text === undefined || text.trim() === "" ? [] : [text]);
   return plainText(words.join(" ")) || `Device at address ${src}`;
 }
 
 /** Versions of software and hardware, and the serial number. */
-export function versionsText({ software_version, model_version, model_serial }: Device): string {
+export function versionsText({ software_version, model_version, model_serial }: DeviceRow): string {
   const parts = [["software", software_version], ["model", model_version], ["serial", model_serial]] as const;
   return parts.flatMap(([what, text]) => text === undefined || text === "" ? [] : [`${what} ${plainText(text)}`]).join(
     ", ",
@@ -33,8 +37,13 @@ export function versionsText({ software_version, model_version, model_serial }: 
 }
 
 /** Rows in the order of bus and address. */
-export function inOrder<Found extends Device>(devices: readonly Found[]): Found[] {
+export function inOrder<Found extends DeviceRow>(devices: readonly Found[]): Found[] {
   return devices.toSorted((a, b) => (a.bus ?? "").localeCompare(b.bus ?? "") || a.src - b.src);
+}
+
+/** Traffic for people. */
+export function trafficText(traffic: Traffic | undefined): string {
+  return traffic ? `${rateText(traffic.messages)}, ${bytesText(Math.round(traffic.bytes))}/s` : "…";
 }
 
 interface Counted {
@@ -49,12 +58,13 @@ export class TrafficMeter {
   readonly #counted = new Map<string, Counted>();
 
   /** @param nowMs monotonic time at which the table arrived */
-  count(devices: readonly Device[], nowMs: number): void {
+  count(devices: readonly DeviceRow[], nowMs: number): void {
     const seen = new Set<string>();
     for (const device of devices) {
       const key = addressOf(device);
       seen.add(key);
       const { packet_count: packets, byte_count: bytes } = device;
+      if (packets === null || bytes === null) continue;
       const before = this.#counted.get(key);
       this.#counted.set(key, { packets, bytes, atMs: nowMs, traffic: trafficSince(before, { packets, bytes, nowMs }) });
     }
@@ -62,7 +72,7 @@ export class TrafficMeter {
   }
 
   /** Undefined until two tables have the device: counters begin again after a restart, too. */
-  trafficOf(device: Device): Traffic | undefined {
+  trafficOf(device: DeviceRow): Traffic | undefined {
     return this.#counted.get(addressOf(device))?.traffic;
   }
 }
@@ -76,7 +86,7 @@ function trafficSince(
   return { messages: (now.packets - before.packets) / seconds, bytes: (now.bytes - before.bytes) / seconds };
 }
 
-function addressOf({ bus, src, name }: Device): string {
+function addressOf({ bus, src, name }: DeviceRow): string {
   return `${bus ?? ""}/${src}/${name ?? ""}`;
 }
 

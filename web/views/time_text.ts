@@ -42,6 +42,13 @@ export function readInput(text: string): number | undefined {
   return text === "" || Number.isNaN(ms) ? undefined : ms;
 }
 
+/** Date and time for people, as exact as needed: `2026-11-25 14:03 UTC`; what is no time stays as it is. */
+export function utcText(time: string): string {
+  const ms = Date.parse(time);
+  if (Number.isNaN(ms)) return time;
+  return `${new Date(ms).toISOString().replace("T", " ").replace(/(?::00)?\.000Z$|Z$/, "")} UTC`;
+}
+
 /** Difference of local time from UTC: `UTC+2`, `UTC-3:30`. */
 export function zoneText(ms: number): string {
   const minutes = -new Date(ms).getTimezoneOffset();

@@ -10,22 +10,19 @@ const NAMES_MS = 420_000;
 /** Slow AIS stations report their positions every three minutes. */
 const POSITIONS_MS = 190_000;
 /** Maximum number of recorded messages that are read. */
-const MAX_RECORDED = 4000;
+export const MAX_RECORDED = 4000;
 const TRACK_POINTS = 180;
 
 /** Fills the model from the boat's live stream, its newest values and its recording. */
 export class NowFeed {
   readonly #boat: BoatStore;
   readonly #model: NowModel;
-  readonly #isRecorded: boolean;
   readonly #stop = new AbortController();
   #hasRecorded = false;
 
-  /** @param options.isRecorded the server has a recording; else it would answer with errors */
-  constructor(boat: BoatStore, { model, isRecorded }: { model: NowModel; isRecorded: boolean }) {
+  constructor(boat: BoatStore, model: NowModel) {
     this.#boat = boat;
     this.#model = model;
-    this.#isRecorded = isRecorded;
   }
 
   /** Starts; ends when the returned function is called. */
@@ -57,10 +54,12 @@ export class NowFeed {
     try {
       for (const device of await client.devices({ signal })) this.#model.device(device);
       this.#model.seed(await client.sources({ signal }));
-      if (!this.#isRecorded || this.#hasRecorded) return;
+      if (!this.#boat.isRecorded || this.#hasRecorded) return;
       this.#hasRecorded = true;
       // Where reading fails, the track begins now, and targets appear when they report.
-      await Promise.allSettled([this.#readTrack(clock.nowMs), this.#readTargets(clock.nowMs)]);
+      const { nowMs } = clock;
+      const targets = readTargets(this.#boat, { model: this.#model, nowMs, signal });
+      await Promise.allSettled([this.#readTrack(nowMs), targets]);
     } catch {
       // The stream reports an unreachable server, and its next connection asks again.
     }
@@ -73,14 +72,19 @@ export class NowFeed {
     const query = { field, from: new Date(nowMs - TRACK_MS), points: TRACK_POINTS };
     this.#model.track.prepend(recordedTrack(await this.#boat.client.series(query, this.#stop), source.device));
   }
+}
 
-  async #readTargets(nowMs: number): Promise<void> {
-    const reads = [{ pgn: NAME_PGNS, ageMs: NAMES_MS }, { pgn: POSITION_PGNS, ageMs: POSITIONS_MS }];
-    for (const { pgn, ageMs } of reads) {
-      const query = { pgn: [...pgn], from: new Date(nowMs - ageMs), decode: true, limit: MAX_RECORDED };
-      for await (const { pgn, decoded, ts } of this.#boat.client.history(query, this.#stop)) {
-        if (decoded) this.#model.targets.observe(pgn, decoded, Date.parse(ts));
-      }
+/** Reads AIS targets from the recording, those up to a time or all until now. */
+export async function readTargets(
+  { client }: BoatStore,
+  { model, nowMs, to, signal }: { model: NowModel; nowMs: number; to?: string; signal: AbortSignal },
+): Promise<void> {
+  const reads = [{ pgn: NAME_PGNS, ageMs: NAMES_MS }, { pgn: POSITION_PGNS, ageMs: POSITIONS_MS }];
+  for (const { pgn, ageMs } of reads) {
+    const from = new Date(nowMs - ageMs);
+    const query = { pgn: [...pgn], from, ...(to !== undefined && { to }), decode: true, limit: MAX_RECORDED };
+    for await (const { pgn, decoded, ts } of client.history(query, { signal })) {
+      if (decoded) model.targets.observe(pgn, decoded, Date.parse(ts));
     }
   }
 }

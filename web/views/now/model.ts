@@ -1,4 +1,4 @@
-import type { ClientFrame, Device, DeviceEvent, QuantitySources, SourceEvent } from "@vessel/gateway/client";
+import type { ClientFrame, DeviceEvent, QuantitySources, SourceEvent } from "@vessel/gateway/client";
 import {
   Quantities,
   type Quantity,
@@ -6,6 +6,7 @@ import {
   type QuantitySource,
   type SourceDevice,
 } from "@vessel/gateway/quantities";
+import type { DeviceRow } from "../device_rows.ts";
 import { isPosition, type Motion, type Position } from "./geometry.ts";
 import { AIS_PGNS, TargetTable } from "./targets.ts";
 import { decodedOf, rowOf } from "./tiles.ts";
@@ -37,7 +38,7 @@ export interface ShownQuantity extends Quantity {
 export class NowModel {
   readonly targets = new TargetTable();
   readonly track = new Track();
-  readonly #devices = new Map<string, Device>();
+  readonly #devices = new Map<string, DeviceRow>();
   /** NAME of the device that the server prefers, by quantity. */
   readonly #preferred = new Map<string, string>();
   readonly #quantities = new Quantities();
@@ -45,7 +46,7 @@ export class NowModel {
   readonly #set = new Set<string>();
 
   /** Takes a decoded message. */
-  received({ pgn, src, bus, ts, decoded }: ClientFrame): void {
+  received({ pgn, src, bus, ts, decoded }: Pick<ClientFrame, "pgn" | "src" | "bus" | "ts" | "decoded">): void {
     if (!decoded) return;
     const timeMs = Date.parse(ts);
     if (AIS_PGNS.includes(pgn)) this.targets.observe(pgn, decoded, timeMs);
@@ -55,10 +56,8 @@ export class NowModel {
 
   /** Takes the server's newest values: rare ones are shown at once, and the server's preference holds. */
   seed(all: readonly QuantitySources[]): void {
-    this.#set.clear();
-    for (const { quantity: key, preferred, by, sources } of all) {
-      if (by === "setting") this.#set.add(key);
-      if (preferred) this.#preferred.set(key, preferred);
+    this.prefer(all);
+    for (const { quantity: key, sources } of all) {
       for (const source of sources) {
         const { name, src, bus, pgn, value, ts, interval_ms } = source;
         const row = rowOf(key, pgn);
@@ -73,6 +72,15 @@ export class NowModel {
     }
   }
 
+  /** Takes the server's preference alone. */
+  prefer(all: readonly QuantitySources[]): void {
+    this.#set.clear();
+    for (const { quantity, preferred, by } of all) {
+      if (by === "setting") this.#set.add(quantity);
+      if (preferred) this.#preferred.set(quantity, preferred);
+    }
+  }
+
   /** The server prefers another device. */
   switched({ quantity, to, reason }: SourceEvent): void {
     if (!to) return;
@@ -83,14 +91,14 @@ export class NowModel {
   }
 
   /** Takes the device table, or a change of it. A device that is gone keeps its values: they grow old. */
-  device(device: Device, event: DeviceEvent["event"] = "updated"): void {
+  device(device: DeviceRow, event: DeviceEvent["event"] = "updated"): void {
     const key = addressKey(device.bus, device.src);
     if (event === "removed") this.#devices.delete(key);
     else this.#devices.set(key, device);
   }
 
   /** The device of a source, if it is in the device table. */
-  deviceOf({ name, bus, src }: SourceDevice): Device | undefined {
+  deviceOf({ name, bus, src }: SourceDevice): DeviceRow | undefined {
     const there = this.#devices.get(addressKey(bus, src));
     if (name === "" || there?.name === name) return there;
     return [...this.#devices.values()].find((each) => each.name === name);

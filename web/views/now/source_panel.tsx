@@ -17,11 +17,13 @@ interface PanelProps {
   list: Signal<readonly ShownQuantity[]>;
   /** Key of the quantity. */
   name: string;
+  /** Time of the values, RFC 3339; undefined: now. */
+  at: string | undefined;
   onClose: () => void;
 }
 
 /** All devices that have a quantity, which of them is preferred and why, and how to prefer another. */
-export function SourcePanel({ boat, model, texts, list, name, onClose }: PanelProps) {
+export function SourcePanel({ boat, model, texts, list, name, at, onClose }: PanelProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   // The browser keeps the focus inside, closes on Escape, and gives the focus back.
   useEffect(() => dialog.current?.showModal(), []);
@@ -42,11 +44,13 @@ export function SourcePanel({ boat, model, texts, list, name, onClose }: PanelPr
           <h3 id="now-panel-title">{plainText(label)}</h3>
           <button type="button" onClick={close}>Close</button>
         </div>
-        <p>{preferredText({ count: sources.length, isSet, isStale: preferred === undefined })}</p>
+        <p>
+          {preferredText({ count: sources.length, isSet, isStale: preferred === undefined, isPast: at !== undefined })}
+        </p>
         {sources.map((source, index) => (
           <Source
             key={`${source.device.name} ${source.device.bus} ${source.device.src}`}
-            {...{ boat, model, source }}
+            {...{ boat, model, source, at }}
             text={texts.textOf(quantity, { value: source.value, system: units.value })}
             isPreferred={index === 0 && preferred !== undefined}
           />
@@ -57,16 +61,23 @@ export function SourcePanel({ boat, model, texts, list, name, onClose }: PanelPr
   );
 }
 
-function preferredText({ count, isSet, isStale }: { count: number; isSet: boolean; isStale: boolean }): string {
+function preferredText({ count, isSet, isStale, isPast }: {
+  count: number;
+  isSet: boolean;
+  isStale: boolean;
+  isPast: boolean;
+}): string {
   if (isStale) return "All values are stale: this is the newest one.";
   if (isSet) return "The preferred device is set in the boat's settings.";
+  if (isPast && count > 1) return "The first one is the device that is preferred today, if its value was fresh.";
   return count === 1
     ? "One device on the bus has this value."
     : `${count} devices have this value. The preferred one is the first that was heard.`;
 }
 
-function Source({ boat, model, source, text, isPreferred }: {
+function Source({ boat, model, source, at, text, isPreferred }: {
   boat: BoatStore;
+  at: string | undefined;
   model: NowModel;
   source: QuantitySource;
   text: string;
@@ -86,7 +97,7 @@ function Source({ boat, model, source, text, isPreferred }: {
   return (
     <section class={isStale ? "now-source now-stale" : "now-source"}>
       <h4>
-        <a href={linkTo("devices", { boat: boat.id, rest: deviceKey(known ?? device) })}>{title}</a>
+        <a href={linkTo("devices", { boat: boat.id, rest: deviceKey(known ?? device), at })}>{title}</a>
         {isPreferred && <span class="now-mark">preferred</span>}
       </h4>
       <p class="now-source-value num">{text}</p>
