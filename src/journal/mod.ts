@@ -44,6 +44,7 @@ export {
   parseFileName,
   SIDECAR_EXTENSION,
   sidecarOf,
+  TABLES_EXTENSION,
   tablesOf,
 } from "./file/name.ts";
 export type { BlockRange } from "./index/block_table.ts";

@@ -1,4 +1,4 @@
-// deno task bench [core|decode|where|changes|dump|export|verify|query|journal|history|series|month|streams|signalk|outputs|send|gateway|replicas|replication|outage|soak|store|store-read|nodes|nodes-fleet|page|page-heap] [--quick]:
+// deno task bench [core|decode|where|changes|dump|export|verify|query|journal|history|past|series|month|streams|signalk|outputs|send|gateway|replicas|replication|outage|soak|store|store-read|nodes|nodes-fleet|page|page-heap] [--quick]:
 // one JSON line a figure. `month` (of series) takes a quarter of an hour and some GB of disk, `soak` takes ten minutes, `outage` some and root, `store` eight and Ceph, `store-read`, `nodes` and `nodes-fleet` some and Ceph, `page` six and a browser, `page-heap` half an
 // hour and a browser: they run only when named. `--quick` makes `send` shorter.
 import { changesBench } from "./changes_bench.ts";
@@ -10,6 +10,7 @@ import { gatewayBench } from "./gateway_bench.ts";
 import { historyBench } from "./history_bench.ts";
 import { journalBench } from "./journal_bench.ts";
 import { nodesBench, nodesFleetBench } from "./nodes_bench.ts";
+import { pastBench } from "./past_bench.ts";
 import { pageBench, pageHeapBench } from "./page_bench.ts";
 import { queryBench } from "./query_bench.ts";
 import { replicasBench } from "./replicas_bench.ts";
@@ -33,6 +34,7 @@ const usual = [
   "query",
   "journal",
   "history",
+  "past",
   "series",
   "streams",
   "signalk",
@@ -61,6 +63,7 @@ if (wanted.includes("verify")) await verifyBench();
 if (wanted.includes("query")) await queryBench();
 if (wanted.includes("journal")) await journalBench();
 if (wanted.includes("history")) await historyBench();
+if (wanted.includes("past")) await pastBench();
 if (wanted.includes("series")) await seriesBench({ days: 1 });
 if (wanted.includes("month")) await seriesBench({ days: 30 });
 if (wanted.includes("streams")) await streamBench();

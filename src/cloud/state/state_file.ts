@@ -138,7 +138,7 @@ export function parseState(text: string, id: string): InstanceState {
     ...(found["vanished"] !== undefined && { vanished: readRanges(found, "vanished") }),
     ...(typeof found["open"] === "boolean" && { isOpen: found["open"] }),
     ...(found["former"] !== undefined && { former: readFormer(found["former"]) }),
-    isUnlisted: found["unlisted"] === true,
+    ...(found["unlisted"] === true && { isUnlisted: true }),
   };
 }
 
