@@ -89,11 +89,13 @@ export function apiOf(
 ): Handler {
   const { maxBodyBytes, bodyTimeoutMs } = settings;
   const { stores: { feed: { broker, sessions }, journal }, hub, access, transmit, link, clock, log } = parts;
+  // Readers of recorded messages ask for their true times.
+  const wallUs = () => journal?.index.clock.now(clock.wallUs()) ?? clock.wallUs();
   const routes = boatRoutes({
     broker,
     hub,
     sessions,
-    clock,
+    clock: { monoMs: () => clock.monoMs(), wallUs },
     metrics: metricsOf(parts),
     health,
     sending: {

@@ -20,14 +20,17 @@ export interface ClockRepairOptions {
 const TIME_PGNS: ReadonlySet<number> = new Set([126992, 129029, 129033]);
 /** No time before this is believed: when this software was made. */
 const EARLIEST_US = Date.UTC(2026, 0, 1) * 1000;
-/** The wall clock counts as right within this, microseconds: messages are on their way that long. */
-const TOLERANCE_US = 50_000;
+/**
+ * The wall clock counts as right within this, microseconds, and within this part of the time to the nearest reading: what an
+ * estimate promises.
+ */
+const TOLERANCES = { good: { us: 50_000, rate: 5e-6 }, fair: { us: 500_000, rate: 50e-6 } } as const;
 /** A change of the wall clock against the monotonic one that begins another part of the recording, microseconds. */
 const STEP_US = 20_000;
 /** A change that no late reading of a message explains, microseconds. */
 const LARGE_STEP_US = 2_000_000;
-/** Corrections are stored again when they change by this, microseconds. */
-const CHANGE_US = 10_000;
+/** Corrections are stored again when they change by this, microseconds: each time, what is made of the files is made again. */
+const CHANGE_US = 25_000;
 /** Rounds of housekeeping between two looks at the readings. */
 const ROUNDS_PER_LOOK = 10;
 /** Another part begins after this time, microseconds. */
@@ -63,6 +66,10 @@ export class ClockRepair {
   #own: readonly ClockSpan[] = [];
   #estimate: ClockEstimate | undefined;
   #errorUs = 0;
+  /** Whether the clock is wrong now by more than the estimate may be. */
+  #isWrong = false;
+  /** Time of the first and the last reading, monotonic microseconds. */
+  readonly #heard = { fromUs: Infinity, toUs: -Infinity };
   #round = 0;
   #head = 0;
   #failure: string | undefined;
@@ -76,21 +83,27 @@ export class ClockRepair {
     // One that went on when the process ended has all frames that it recorded.
     const endOf = (span: ClockSpan) => span.lastSeq ?? (isCurrent(span) ? head : Number.MAX_SAFE_INTEGER);
     this.#before = index.clock.spans.all.map((span) => ({ ...span, lastSeq: endOf(span) }));
+    const isOpen = index.clock.spans.all.some(({ lastSeq }) => lastSeq === undefined);
     index.clock.spans.replace(this.#before);
     index.noteClock();
+    if (isOpen) this.#write(this.#before);
   }
 
   /** A message was recorded. */
   message({ bus, id, pgn, timeUs, monoMs, ...rest }: Message, seq: number): void {
-    this.#head = seq;
     const offsetUs = timeUs - monoMs * 1000;
     const part = this.#parts.at(-1);
-    if (!part || Math.abs(offsetUs - part.offsetUs) > LARGE_STEP_US) this.#begin(seq);
+    // Numbers begin again with an epoch.
+    const isNew = !part || seq <= this.#head || Math.abs(offsetUs - part.offsetUs) > LARGE_STEP_US;
+    this.#head = seq;
+    if (isNew) this.#begin(seq);
     if (!TIME_PGNS.has(pgn)) return;
     const gnssUs = gnssTimeOf({ bus, id, pgn, timeUs, monoMs, ...rest });
     if (gnssUs === undefined) return;
     const src = sourceOfId(id);
     const name = this.#options.broker.registry.get(bus, src)?.name;
+    this.#heard.fromUs = Math.min(this.#heard.fromUs, monoMs * 1000);
+    this.#heard.toUs = monoMs * 1000;
     this.#estimator.add({ monoMs, gnssUs, source: `${bus} ${name === undefined ? src : formatName(name)}`, pgn });
   }
 
@@ -114,7 +127,7 @@ export class ClockRepair {
     }
     const liars = (rejected ?? []).map((each) => `"${each.source}" is not believed (${each.reason})`);
     const seconds = this.#errorUs / 1e6;
-    if (Math.abs(this.#errorUs) > TOLERANCE_US) {
+    if (this.#isWrong) {
       const what = `the clock is wrong by ${seconds.toFixed(3)} s; recorded times are corrected by "${source}"`;
       return { status: "degraded", message: [what, ...liars].join("; ") };
     }
@@ -124,6 +137,9 @@ export class ClockRepair {
   /** Stores the newest corrections. */
   async stop(): Promise<void> {
     this.#look();
+    // The next start records with a clock of its own.
+    const ended = this.#own.map((span) => ({ ...span, lastSeq: span.lastSeq ?? this.#head }));
+    if (ended.length > 0) this.#write([...this.#before, ...ended]);
     await this.#writing;
   }
 
@@ -133,7 +149,11 @@ export class ClockRepair {
   }
 
   #begin(firstSeq: number): void {
-    if (this.#parts.length >= MAX_PARTS) return;
+    if (this.#parts.length >= MAX_PARTS) {
+      const right = this.#parts.findIndex(({ settled }) => settled === null);
+      if (right < 0) return;
+      this.#parts.splice(right, 1);
+    }
     const { clock, journal: { epoch } } = this.#options;
     const fromUs = clock.monoMs() * 1000;
     this.#parts.push({ epochWord: epochWordOf(epoch), firstSeq, offsetUs: this.#offsetUs, fromUs });
@@ -141,11 +161,13 @@ export class ClockRepair {
 
   #look(): void {
     const estimate = this.#estimate = this.#estimator.estimate();
-    if (!estimate) return;
-    const spans = estimate.quality === "disputed" ? [] : this.#spansOf(estimate);
+    // What was found before the receivers disagreed stays.
+    if (!estimate || estimate.quality === "disputed") return;
+    const spans = this.#spansOf(estimate);
     const { clock, log } = this.#options;
     const nowUs = clock.monoMs() * 1000;
     this.#errorUs = clock.wallUs() - (estimate.offsetUs + nowUs * (1 + estimate.drift));
+    this.#isWrong = Math.abs(this.#errorUs) > this.#toleranceUs(estimate, nowUs);
     if (!this.#isChanged(spans)) return;
     if (this.#own.length === 0 && spans[0]) {
       const { recordedUs, trueUs } = spans[0];
@@ -161,11 +183,19 @@ export class ClockRepair {
     return this.#parts.flatMap((part, at) => {
       if (part.settled !== undefined) return part.settled ?? [];
       const next = this.#parts[at + 1];
-      const span = spanOf(part, { estimate, next });
+      const toleranceUs = this.#toleranceUs(estimate, part.fromUs);
+      const span = spanOf(part, { estimate, next, toleranceUs });
       const isSettled = next && estimate.quality === "good" && nowUs - part.fromUs > SETTLED_US;
       if (isSettled) part.settled = span ?? null;
       return span ?? [];
     });
+  }
+
+  /** How far the estimate may be off at a monotonic time, microseconds. */
+  #toleranceUs({ quality }: ClockEstimate, atUs: number): number {
+    const { us, rate } = TOLERANCES[quality === "good" ? "good" : "fair"];
+    const { fromUs, toUs } = this.#heard;
+    return us + rate * Math.max(0, fromUs - atUs, atUs - toUs);
   }
 
   /** True if a recorded time has another true one now. */
@@ -185,6 +215,10 @@ export class ClockRepair {
     const all = [...this.#before, ...this.#own];
     index.clock.spans.replace(all);
     index.noteClock();
+    this.#write(all);
+  }
+
+  #write(all: readonly ClockSpan[]): void {
     this.#writing = this.#writing.then(() => this.#file.write(encodeSpans(all))).then(
       () => this.#failure = undefined,
       (error: unknown) => {
@@ -198,12 +232,12 @@ export class ClockRepair {
 /** The correction of a part; undefined: its times are right. */
 function spanOf(
   { epochWord, firstSeq, offsetUs, fromUs }: Part,
-  { estimate, next }: { estimate: ClockEstimate; next: Part | undefined },
+  { estimate, next, toleranceUs }: { estimate: ClockEstimate; next: Part | undefined; toleranceUs: number },
 ): ClockSpan | undefined {
   const rate = 1 + estimate.drift;
   const recordedUs = Math.round(offsetUs + fromUs);
   const trueUs = Math.round(estimate.offsetUs + fromUs * rate);
-  if (Math.abs(trueUs - recordedUs) <= TOLERANCE_US || recordedUs < 0) return undefined;
+  if (Math.abs(trueUs - recordedUs) <= toleranceUs || recordedUs < 0) return undefined;
   const endOf = (part: Part) => part.epochWord === epochWord ? part.firstSeq - 1 : Number.MAX_SAFE_INTEGER;
   return { epochWord, firstSeq, lastSeq: next && endOf(next), recordedUs, trueUs, rate };
 }

@@ -13,6 +13,9 @@ export interface PastSource extends Pick<HistorySource, "broker" | "clock" | "hi
   past?: (() => Past | undefined) | undefined;
 }
 
+/** The clock of the one who asks may be ahead by this, microseconds. */
+const AHEAD_US = 10_000_000;
+
 /** Header with the time of the first message that the state contains. */
 export const SINCE_HEADER = "State-Since";
 /** Description of the headers of a reply about a time. */
@@ -57,7 +60,7 @@ export async function tablesAt(
   if (at === undefined) return { broker, marked: (response) => response, isCounted: true };
   // Frames show their time in whole milliseconds: the state at the shown time must have them.
   const timeUs = Math.floor(at / 1000) * 1000 + 999;
-  if (timeUs > clock.wallUs() + 1000) throw badParameter("at", `${formatTimeUs(at)} is in the future`);
+  if (timeUs > clock.wallUs() + AHEAD_US) throw badParameter("at", `${formatTimeUs(at)} is in the future`);
   const source = past?.();
   if (!source) throw new ApiError(503, "Recording is off: see -journal-dir");
   const release = await histories.take(request);

@@ -32,7 +32,8 @@ export function stateRoutes({ health, healthAt, healthSchema, isDraining, metric
       answer: (request, _query, _parts, { caller: { scopes } }) => {
         // Other parameters are ignored: load balancers and browsers add some.
         const at = atOf(request);
-        if (!healthAt || at === undefined) return healthReply(health());
+        if (at === undefined) return healthReply(health());
+        if (!healthAt) throw new ApiError(404, "This server has no journal that says what its health was");
         if (!scopes.includes("read")) throw new ApiError(401, "The health of a time needs a token with the scope read");
         return healthAt(at, request);
       },

@@ -79,6 +79,10 @@ function retentionOf(
     diskSpace: readSpace,
     isOpen: (name) => name === writer.openName,
     isReadable: (name) => index.has(name),
+    correctedMs: (name) => {
+      const info = index.infoOf(`${directory}/${name}`);
+      return info && info.firstTimeUs !== info.recordedUs ? info.firstTimeUs / 1000 : undefined;
+    },
     onPause: (isPaused) => writer.pause(isPaused),
     onRemoved: (name) => index.noteRemoved(`${directory}/${name}`),
     log,

@@ -1,10 +1,11 @@
 import { basename } from "node:path";
 import { errorText, type Logger, pathExists, pause } from "../base/mod.ts";
 import {
-  BlockError,
+  type BlockError,
   type EpochBlock,
   type JournalFileInfo,
   type JournalIndex,
+  SourceUnavailableError,
   tablesOf,
   UNORDERED_PREFIX,
   type WrittenBlock,
@@ -66,6 +67,8 @@ export class Past {
   readonly #done = new Set<string>();
   #working: Promise<void> | undefined;
   #isDue = false;
+  /** Grows when stored tables are outdated. */
+  #generation = 0;
   #lastPath: string | undefined;
   #failure: string | undefined;
 
@@ -93,7 +96,8 @@ export class Past {
     if (last < 0 && files.length > 0) return undefined;
     // The newest file goes on.
     const known = last === files.length - 1 ? undefined : this.#kept.get(timeUs);
-    const tables = known ?? this.#read({ files, last, timeUs }, reader);
+    // Others may ask for the same time: none ends the reading.
+    const tables = known ?? this.#read({ files, last, timeUs }, { slice: reader.slice });
     this.#kept.delete(timeUs);
     this.#kept.set(timeUs, tables);
     tables.catch(() => this.#kept.delete(timeUs));
@@ -198,8 +202,8 @@ export class Past {
       this.#boots.set(path, boot);
       return boot;
     } catch (error) {
-      if (error instanceof BlockError || error instanceof Deno.errors.NotFound) return undefined;
-      throw error;
+      if (error instanceof SourceUnavailableError) throw error;
+      return undefined;
     }
   }
 
@@ -230,24 +234,30 @@ export class Past {
     if (basename(path).startsWith(UNORDERED_PREFIX)) {
       const isLater = (file: NumberedFile) =>
         file.epochWord === epochWord && file.firstTimeUs > firstTimeUs && file.firstTimeUs < firstTimeUs + OUTDATED_US;
-      for (const file of this.#filesInOrder().filter(isLater)) {
-        if (this.#done.delete(file.path)) void removeTablesFile(file.path);
-      }
+      this.#outdate(this.#filesInOrder().filter(isLater));
     }
     if (path === this.#lastPath) return;
     this.#lastPath = path;
     this.#beginStoring();
   }
 
-  /** Tables before a file have the times of the files before. */
+  /** Tables before a file have the times of the files before, since the start of the server or of the epoch. */
   #noteCorrected(paths: readonly string[]): void {
-    this.#kept.clear();
     const files = this.#filesInOrder();
-    for (const [at, { path }] of files.entries()) {
-      const isAfter = paths.includes(files[at - 1]?.path ?? "");
-      if ((isAfter || paths.includes(path)) && this.#done.delete(path)) void removeTablesFile(path);
-    }
+    const first = files.findIndex(({ path }) => paths.includes(path));
+    const isLater = ({ epochWord }: NumberedFile, at: number) => at >= first && epochWord === files[first]?.epochWord;
+    this.#outdate(first < 0 ? [] : files.filter(isLater));
     this.#beginStoring();
+  }
+
+  /** What is stored before files, or is being made, is of frames that are others now. */
+  #outdate(files: readonly NumberedFile[]): void {
+    this.#generation++;
+    this.#kept.clear();
+    for (const { path } of files) {
+      this.#done.delete(path);
+      void removeTablesFile(path);
+    }
   }
 
   #beginStoring(): void {
@@ -286,6 +296,7 @@ export class Past {
     if (!isKnown) {
       const { framesBetweenTables = FRAMES_BETWEEN_TABLES } = this.#options;
       if (file.epochWord === base.epochWord && file.firstSeq - base.firstSeq < framesBetweenTables) return false;
+      const generation = this.#generation;
       const tables = await this.#tablesBefore(files, { last: at - 1 });
       const isOver = ({ block: { baseSeq = 0 }, epochWord }: EpochBlock) =>
         epochWord === file.epochWord && baseSeq >= file.firstSeq;
@@ -295,6 +306,10 @@ export class Past {
         return performance.now() + SLICE_MS;
       };
       await this.#replay(tables, { isOver, reader: { slice, signal } });
+      if (generation !== this.#generation) {
+        this.#isDue = true;
+        return false;
+      }
       await writeTablesFile(file.path, tables);
     }
     this.#done.add(file.path);

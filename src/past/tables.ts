@@ -134,11 +134,12 @@ export class PastTables {
     if (this.#isCutBy(block, epochWord)) this.#begin(block, epochWord);
     const { boot } = block.metadata;
     const anchor = this.#options.forgets === "start" ? boot : undefined;
+    const anchorUs = block.timeOf(anchor?.timeUs ?? 0);
     const monoMsOf = (timeUs: number) => {
       this.#sinceUs ??= timeUs;
       this.#latestUs = Math.max(this.#latestUs, timeUs);
       const measuredMs = this.#clock.advance(timeUs / 1000);
-      this.#advanceTo(anchor ? anchor.monoMs + (timeUs - anchor.timeUs) / 1000 : measuredMs);
+      this.#advanceTo(anchor ? anchor.monoMs + (timeUs - anchorUs) / 1000 : measuredMs);
       return this.#monoMs;
     };
     yield* replayBlock(this.#broker, block, {
@@ -179,7 +180,8 @@ export class PastTables {
     this.#run = { epochWord, boot: boot?.bootId.toHex(), buses };
     this.#broker = this.#newBroker(buses);
     const isKnown = this.#options.forgets === "epoch" ? baseSeq === 1 : boot !== undefined;
-    Object.assign(this.#progress, { throughSeq: baseSeq - 1, isWhole: isFirst && isKnown });
+    // Where frames before are missing, the devices come from the block.
+    Object.assign(this.#progress, { throughSeq: isFirst ? baseSeq - 1 : -1, isWhole: isFirst && isKnown });
     this.#sinceUs = undefined;
     this.#latestUs = -Infinity;
     this.#monoMs = this.#expiredMs = boot?.monoMs ?? this.#clock.ms;

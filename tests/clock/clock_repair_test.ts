@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { silentLogger } from "../../src/base/mod.ts";
 import { ClockRepair } from "../../src/boat/clock_repair.ts";
 import { Broker } from "../../src/broker/mod.ts";
-import { Journal } from "../../src/journal/mod.ts";
+import { Journal, readClockSpans } from "../../src/journal/mod.ts";
 import { Past } from "../../src/past/mod.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { inFolder } from "../support/folder.ts";
@@ -53,10 +53,12 @@ class Start implements AsyncDisposable {
   }
 
   /** Records some seconds. @param trueUsOf the true time, which GNSS tells a tenth of a second late */
-  async run(seconds: number, { trueUs, gnssAfter, step }: {
+  async run(seconds: number, { trueUs, gnssAfter, step, liar }: {
     trueUs: () => number;
     gnssAfter: number;
     step?: { at: number; ms: number };
+    /** Another receiver tells the time with this error, microseconds. */
+    liar?: number;
   }): Promise<Map<number, number>> {
     const times = new Map<number, number>();
     for (let second = 0; second < seconds; second++) {
@@ -70,6 +72,10 @@ class Start implements AsyncDisposable {
       this.journal.append(seq, each);
       this.repair.message(each, seq);
       this.repair.runHousekeeping();
+      if (liar !== undefined) {
+        const [timeUs, monoMs] = [this.#clock.wallUs(), this.#clock.monoMs()];
+        this.repair.message(message({ pgn: 126992, data: systemTime(told + liar), src: 9, timeUs, monoMs }), seq + 0.5);
+      }
       times.set(seq, trueUs());
       if (second % 100 === 0) await this.journal.sync();
     }
@@ -127,5 +133,65 @@ Deno.test(
       const right = await again.run(600, { trueUs, gnssAfter: 10 });
       await assertCorrected(again.journal, right);
       assert.equal(again.journal.index.clock.spans.all.length, 1, "a clock that is right needs no correction");
+    }),
+);
+
+Deno.test(
+  "a correction that goes on at the end of a run ends there, and later runs keep their times",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      const clock = new FakeClock();
+      const trueUs = () => START_US + clock.monoMs() * 1000;
+      clock.jump(-10 * DAY_MS);
+      const times = new Map<number, number>();
+      const keep = (found: ReadonlyMap<number, number>) => found.forEach((time, seq) => times.set(seq, time));
+      const crashed = await Start.begin(folder, { clock, boot: 1 });
+      keep(await crashed.run(1200, { trueUs, gnssAfter: 10 }));
+      // Without `stop`: as if it were killed.
+      await crashed.journal.close();
+      clock.jump(10 * DAY_MS);
+      for (const boot of [2, 3]) {
+        await using start = await Start.begin(folder, { clock, boot });
+        keep(await start.run(100, { trueUs, gnssAfter: Infinity }));
+        await assertCorrected(start.journal, times);
+      }
+      const spans = await readClockSpans(`${folder}/journal`, { log: silentLogger });
+      assert.deepEqual(spans.all.map(({ firstSeq, lastSeq }) => [firstSeq, lastSeq]), [[1, 1200]]);
+    }),
+);
+
+Deno.test(
+  "a clock that is right stays so, hours after GNSS was heard last, and with a receiver that is late",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      const clock = new FakeClock();
+      const trueUs = () => START_US + clock.monoMs() * 1000;
+      await using start = await Start.begin(folder, { clock, boot: 1 });
+      // It tells 200 ms late, for ten minutes.
+      await start.run(600, { trueUs: () => trueUs() - 200_000, gnssAfter: 0 });
+      for (let hour = 0; hour < 15; hour++) {
+        clock.advance(3_600_000);
+        await start.run(20, { trueUs, gnssAfter: Infinity });
+      }
+      assert.deepEqual(start.journal.index.clock.spans.all, []);
+      assert.equal(start.repair.health().status, "ok");
+    }),
+);
+
+Deno.test(
+  "what was corrected stays corrected when a second receiver disagrees",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      const clock = new FakeClock();
+      const trueUs = () => START_US + clock.monoMs() * 1000;
+      clock.jump(-10 * DAY_MS);
+      await using start = await Start.begin(folder, { clock, boot: 1 });
+      const times = await start.run(1200, { trueUs, gnssAfter: 10 });
+      await assertCorrected(start.journal, times);
+      await start.run(3000, { trueUs, gnssAfter: 0, liar: -5_000_000 });
+      await assertCorrected(start.journal, times);
     }),
 );

@@ -276,7 +276,7 @@ export class InstanceStores {
    * @param options.isListing true: also learns what other nodes have stored; it is unknown if the store does not answer
    */
   async update({ isListing }: { isListing: boolean }): Promise<void> {
-    if (isListing && this.#mayLack) await this.#relist();
+    if (isListing && this.#mayLack && !this.#record.isUnlisted) await this.#relist();
     await this.files.findMissing();
   }
 

@@ -40,6 +40,7 @@ export class BoatObjects {
   readonly #stored = new Map<string, Ranges>();
   /** In the order in which they began. */
   #epochs: string[] = [];
+  readonly #epochByKey = new Map<string, string>();
 
   /** @param options.cache parts of objects that were read; default: one of its own */
   constructor(
@@ -115,11 +116,17 @@ export class BoatObjects {
   }
 
   async #listEpochs(signal: AbortSignal | undefined): Promise<string[]> {
-    const epochs: string[] = [];
+    const keys: string[] = [];
     for await (const page of this.#store.list({ prefix: epochsPrefix(this.#id), signal })) {
-      for (const { key } of page) epochs.push(new TextDecoder().decode(await this.#store.get(key, { signal })));
+      keys.push(...page.map(({ key }) => key));
     }
-    return epochs;
+    const read = async (key: string) => new TextDecoder().decode(await this.#store.get(key, { signal }));
+    return await Promise.all(keys.map(async (key) => {
+      // They never change.
+      const epoch = this.#epochByKey.get(key) ?? await read(key);
+      this.#epochByKey.set(key, epoch);
+      return epoch;
+    }));
   }
 
   /**

@@ -196,6 +196,11 @@ export class Block {
     return new Block({ ...this.#region, count }, this.#table, { skipped: this.#skipped + from });
   }
 
+  /** What a recorded time is in the times of its frames, microseconds since 1970. */
+  timeOf(recordedUs: number): number {
+    return this.#region.clock ? trueTimeOf(recordedUs, this.#region.clock) : recordedUs;
+  }
+
   /** The same frames with corrected times. The clocks of the metadata stay as recorded. */
   retimed(clock: ClockMapping | undefined): Block {
     return clock ? new Block({ ...this.#region, clock }, this.#table, { skipped: this.#skipped }) : this;

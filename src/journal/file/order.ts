@@ -43,9 +43,19 @@ export function newEntry(path: string, { first, lastSeq, ...known }: KnownFile):
 }
 
 /** A file as others see it. */
-export function infoOf({ path, bytes, firstTimeUs, firstSeq, header, lastSeq }: FileEntry): JournalFileInfo {
+export function infoOf(
+  { path, bytes, recordedUs, firstTimeUs, firstSeq, header, lastSeq }: FileEntry,
+): JournalFileInfo {
   const seq = Number.isNaN(firstSeq) ? undefined : firstSeq;
-  return { path, bytes, firstTimeUs, firstSeq: seq, epochWord: header.epochWord, isOutside: lastSeq !== undefined };
+  return {
+    path,
+    bytes,
+    recordedUs,
+    firstTimeUs,
+    firstSeq: seq,
+    epochWord: header.epochWord,
+    isOutside: lastSeq !== undefined,
+  };
 }
 
 /** Location of a block and its file. */

@@ -33,6 +33,8 @@ export class BlockTables {
   readonly #options: BlockTablesOptions;
   /** Files whose table is in memory, least recently used first. */
   readonly #cached = new Set<FileEntry>();
+  /** Grows when tables that are being read are outdated. */
+  #generation = 0;
   readonly #loading = new Map<FileEntry, { table: Promise<BlockTable>; written: WrittenBlock[] }>();
 
   constructor(options: BlockTablesOptions) {
@@ -71,6 +73,12 @@ export class BlockTables {
     this.#loading.get(file)?.written.push(block);
   }
 
+  /** Drops the table of a file, also one that is being read, because times are corrected otherwise now. */
+  outdate(file: FileEntry): void {
+    this.#generation++;
+    this.forget(file);
+  }
+
   /** Drops the table of a file. */
   forget(file: FileEntry): void {
     file.table = undefined;
@@ -84,6 +92,7 @@ export class BlockTables {
 
   async #load(file: FileEntry, written: readonly WrittenBlock[]): Promise<BlockTable> {
     const { faults, open, isUnmounted, onDeleted } = this.#options;
+    const generation = this.#generation;
     try {
       using source = await open(file.path);
       const read = (offset: number, length: number) => source.read(offset, length);
@@ -99,7 +108,7 @@ export class BlockTables {
       for (const block of written) table.addWritten(block);
       faults.noteRead(file.path);
       faults.noteTable(file, found);
-      if (!file.isDeleted) this.#cache(file, table);
+      if (!file.isDeleted && generation === this.#generation) this.#cache(file, table);
       return table;
     } catch (error) {
       if (error instanceof SourceUnavailableError) throw error;

@@ -1,5 +1,5 @@
 import type { Block } from "../block/block.ts";
-import { ClockSpans } from "../clock/clock_spans.ts";
+import { ClockSpans, trueTimeOf } from "../clock/clock_spans.ts";
 import type { FileEntry } from "../file/order.ts";
 import { type BlockRange, isWanted } from "./block_table.ts";
 import type { BlockTables } from "./block_tables.ts";
@@ -19,6 +19,12 @@ export class IndexClock {
   onChange(listener: (paths: string[]) => void): () => void {
     const listeners = this.#listeners.add(listener);
     return () => void listeners.delete(listener);
+  }
+
+  /** The true time now, microseconds since 1970, if the wall clock is known to be wrong. */
+  now(wallUs: number): number {
+    const open = this.spans.all.find(({ lastSeq }) => lastSeq === undefined);
+    return open ? trueTimeOf(wallUs, open) : wallUs;
   }
 
   /** Corrects the time of a file's first block. */
@@ -48,7 +54,7 @@ export class IndexClock {
       paths.push(path);
       this.correct(file);
       file.bounds = undefined;
-      tables.forget(file);
+      tables.outdate(file);
     }
     if (paths.length > 0) { for (const listener of this.#listeners) listener(paths); }
   }

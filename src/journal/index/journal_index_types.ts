@@ -11,7 +11,9 @@ export interface JournalFileInfo {
   path: string;
   /** Its size; of one that is being written, as of its last block. */
   bytes: number;
-  /** Time and number of its first block; there is no number in version 1. */
+  /** Time of its first block as recorded, microseconds since 1970. */
+  recordedUs: number;
+  /** Its corrected time, and the number; there is no number in version 1. */
   firstTimeUs: number;
   firstSeq: number | undefined;
   /** 0 if the file states none. */

@@ -82,6 +82,8 @@ export interface RetentionContext extends Omit<RetentionOptions, "clock" | "chec
   isOpen: (id: string, name: string) => boolean;
   /** Whether the named file is readable as a journal; default all. Other code warns of unreadable files. */
   isReadable?: (id: string, name: string) => boolean;
+  /** The true time of the named file's first frame, milliseconds since 1970, if another was recorded; default never. */
+  correctedMs?: (name: string) => number | undefined;
   /** Called when recording should pause, and when it may resume. */
   onPause?: (id: string, isPaused: boolean) => void;
   /** Called with the name of each file before deletion, which waits for it. */
@@ -234,6 +236,7 @@ export class DirectoryRetention {
       bytes,
       sidecarBytes,
       modifiedMs,
+      correctedMs: this.#context.correctedMs?.(name),
       isOpen: open.has(name),
       archive: isArchived ? "done" : this.#failed.has(name) ? "failed" : "new",
       isStored: !unstored.has(name),

@@ -25,6 +25,8 @@ export interface JournalRetentionOptions
   isOpen: (name: string) => boolean;
   /** Whether the named file is readable as a journal; default all. Other code warns of unreadable files. */
   isReadable?: (name: string) => boolean;
+  /** The true time of the named file's first frame, milliseconds since 1970, if another was recorded; default never. */
+  correctedMs?: (name: string) => number | undefined;
   /** Called when recording should pause, and when it may resume. */
   onPause?: (isPaused: boolean) => void;
   /** Called with the name of each deleted file. */

@@ -32,6 +32,8 @@ export interface RetentionFile {
   sidecarBytes?: number;
   /** Modification time, milliseconds since 1970; omitted if unknown. */
   modifiedMs?: number | undefined;
+  /** The true time of its first frame, milliseconds since 1970, where the name has that of a wrong clock. */
+  correctedMs?: number | undefined;
   /** True while the file is being written. */
   isOpen: boolean;
   /** State of archiving: not attempted, last attempt failed, or archived. */
@@ -102,8 +104,8 @@ export function planRetention(
   const { dated, foreign } = sortOut(files);
   const isSane = (timeMs: number) => timeMs >= EARLIEST_MS && !(isKnown(nowMs) && timeMs > nowMs + FUTURE_MS);
   const isStrange = ({ timeMs }: DatedFile) => !isSane(timeMs);
-  const dateOf = ({ timeMs, modifiedMs }: DatedFile) =>
-    [timeMs, modifiedMs].find((each) => each !== undefined && isSane(each));
+  const dateOf = ({ correctedMs, timeMs, modifiedMs }: DatedFile) =>
+    [correctedMs, timeMs, modifiedMs].find((each) => each !== undefined && isSane(each));
   const sizeOf = ({ bytes, sidecarBytes = 0 }: RetentionFile) => bytes + sidecarBytes;
   const totalBytes = dated.reduce((sum, file) => sum + sizeOf(file), 0);
   const plan: RetentionPlan = {

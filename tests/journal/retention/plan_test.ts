@@ -323,3 +323,8 @@ Deno.test("a file dated in the future, or never, is as old as its last modificat
   assert.deepEqual(names(toDate), names([undated, future]));
   assert.ok(remove.every(({ why }) => why === "age"));
 });
+
+Deno.test("where the clock was wrong, the true time counts, not that of the name", () => {
+  const files = [file(1000, { correctedMs: NOW - HOUR }), file(2, { correctedMs: NOW - 50 * HOUR }), file(3)];
+  assert.deepEqual(removed(plan(files, { maxAgeMs: DAY })), [2]);
+});
