@@ -292,10 +292,10 @@ export class Past {
   ): Promise<boolean> {
     const [file] = files.slice(at);
     if (!file || this.#done.has(file.path)) return file !== undefined;
+    const { framesBetweenTables = FRAMES_BETWEEN_TABLES } = this.#options;
+    if (file.epochWord === base.epochWord && file.firstSeq - base.firstSeq < framesBetweenTables) return false;
     const isKnown = await pathExists(tablesOf(file.path)) || await this.#isFirst(files, at);
     if (!isKnown) {
-      const { framesBetweenTables = FRAMES_BETWEEN_TABLES } = this.#options;
-      if (file.epochWord === base.epochWord && file.firstSeq - base.firstSeq < framesBetweenTables) return false;
       const generation = this.#generation;
       const tables = await this.#tablesBefore(files, { last: at - 1 });
       const isOver = ({ block: { baseSeq = 0 }, epochWord }: EpochBlock) =>

@@ -97,6 +97,7 @@ Deno.test(
       const index = await JournalIndex.open(folder, { log: silentLogger });
       const expected = ["zzz.lpj", names[1], names[2]].map((name, i) => ({
         path: `${folder}/${name}`,
+        recordedUs: START_US + i * 1_000_000,
         firstTimeUs: START_US + i * 1_000_000,
         firstSeq: 1 + i * 1000,
         epochWord: EPOCH_WORD,
