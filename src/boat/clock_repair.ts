@@ -16,8 +16,6 @@ export interface ClockRepairOptions {
   log: Logger;
 }
 
-/** PGNs that tell the time: System Time, GNSS Position Data, Time & Date. */
-const TIME_PGNS: ReadonlySet<number> = new Set([126992, 129029, 129033]);
 /** No time before this is believed: when this software was made. */
 const EARLIEST_US = Date.UTC(2026, 0, 1) * 1000;
 /**
@@ -37,7 +35,7 @@ const ROUNDS_PER_LOOK = 10;
 const PART_US = 6 * 3_600_000_000;
 /** The correction of a part that began so long ago stays: the estimate follows the newest day, microseconds. */
 const SETTLED_US = 12 * 3_600_000_000;
-/** Parts of the recording of one start that are told apart; of a clock that is set all the time, the first ones. */
+/** Most parts of the recording of one start; of a clock that is set all the time, the first ones count. */
 const MAX_PARTS = 1000;
 
 /** Frames between two steps of the wall clock. */
@@ -83,22 +81,22 @@ export class ClockRepair {
     // One that went on when the process ended has all frames that it recorded.
     const endOf = (span: ClockSpan) => span.lastSeq ?? (isCurrent(span) ? head : Number.MAX_SAFE_INTEGER);
     this.#before = index.clock.spans.all.map((span) => ({ ...span, lastSeq: endOf(span) }));
-    const isOpen = index.clock.spans.all.some(({ lastSeq }) => lastSeq === undefined);
+    const isOpen = index.clock.spans.open !== undefined;
     index.clock.spans.replace(this.#before);
     index.noteClock();
     if (isOpen) this.#write(this.#before);
   }
 
   /** A message was recorded. */
-  message({ bus, id, pgn, timeUs, monoMs, ...rest }: Message, seq: number): void {
+  message(message: Message, seq: number): void {
+    const { bus, id, pgn, timeUs, monoMs } = message;
     const offsetUs = timeUs - monoMs * 1000;
     const part = this.#parts.at(-1);
     // Numbers begin again with an epoch.
     const isNew = !part || seq <= this.#head || Math.abs(offsetUs - part.offsetUs) > LARGE_STEP_US;
     this.#head = seq;
     if (isNew) this.#begin(seq);
-    if (!TIME_PGNS.has(pgn)) return;
-    const gnssUs = gnssTimeOf({ bus, id, pgn, timeUs, monoMs, ...rest });
+    const gnssUs = gnssTimeOf(message);
     if (gnssUs === undefined) return;
     const src = sourceOfId(id);
     const name = this.#options.broker.registry.get(bus, src)?.name;

@@ -9,11 +9,11 @@ const GOOD_SPREAD_US = 30_000;
 /** Latency that is usual; receivers that are further apart are not both good. */
 const USUAL_LATENCY_US = 300_000;
 
-/** Time that was told, and when. */
+/** A reported time, and when it was received. */
 export interface ClockReading {
   /** Reception, monotonic milliseconds. */
   monoMs: number;
-  /** Told time, microseconds since 1970 UTC; see {@linkcode gnssTimeOf}. */
+  /** Reported time, microseconds since 1970 UTC; see {@linkcode gnssTimeOf}. */
   gnssUs: number;
   /** Who tells it: bus index and NAME or address as text. */
   source: string;
@@ -83,7 +83,7 @@ export class ClockEstimator {
     this.#newestMs = Math.max(this.#newestMs, monoMs);
   }
 
-  /** Undefined until a believable source has told the time for 30 seconds. */
+  /** Undefined until a believable source has reported the time for 30 seconds. */
   estimate(): ClockEstimate | undefined {
     const claims = [...this.#streams.values()]
       .map((stream) => claimOf(stream, { earliestUs: this.#earliestUs, newestMs: this.#newestMs }))
@@ -120,7 +120,7 @@ function qualityOf({ believed, isDisputed }: Verdict): ClockEstimate["quality"] 
   return isGood ? "good" : "fair";
 }
 
-/** One entry for each source of which a claim is not believed as told; its first claim with the reason. */
+/** One entry for each source of which a claim is not believed as reported; its first claim with the reason. */
 function rejectedOf(claims: readonly Claim[], { believed: [best, ...others] }: Verdict): RejectedSource[] {
   const believed = new Set([best, ...others]);
   const rejected = new Map<string, RejectedSource>();
@@ -129,7 +129,7 @@ function rejectedOf(claims: readonly Claim[], { believed: [best, ...others] }: V
     if (believed.has(claim) && !isRollover) continue;
     const agrees = agree(claim, best);
     if (agrees && !isRollover || rejected.has(claim.source)) continue;
-    const reason = claim.kind === "as told" ? "disagrees" : isRollover && agrees ? "rollover" : "implausible";
+    const reason = claim.kind === "as reported" ? "disagrees" : isRollover && agrees ? "rollover" : "implausible";
     rejected.set(claim.source, { source: claim.source, reason, byUs: aheadUs(claim, best).us - claim.shiftUs });
   }
   return [...rejected.values()];

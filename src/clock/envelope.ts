@@ -7,7 +7,7 @@ const PARTS = 8;
 /** A part with fewer readings than this, or than a quarter of the mean, is not compared with the line. */
 const MIN_PART_READINGS = 20;
 
-/** Points in ascending order of `ms`; `us` is told minus monotonic time, so that latency only lowers it. */
+/** Points in ascending order of `ms`; `us` is reported minus monotonic time, so that latency only lowers it. */
 export interface Points {
   readonly ms: readonly number[];
   readonly us: readonly number[];

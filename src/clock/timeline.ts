@@ -13,15 +13,15 @@ const CONFIRMED = { readings: 5, spanMs: 30_000 } as const;
 /** Longer than the 12.5 minutes after which a receiver has the leap seconds from the satellites for certain. */
 const SETTLED = { readings: 60, spanMs: 900_000 } as const;
 
-/** Readings of one source and PGN that come from one uninterrupted clock: between them the told time never jumps. */
+/** Readings of one source and PGN that come from one uninterrupted clock: between them the reported time never jumps. */
 export class Timeline {
   readonly firstMs: number;
-  /** Time that the first reading told, microseconds since 1970. */
+  /** Time that the first reading reported, microseconds since 1970. */
   readonly firstUs: number;
   #lastMs: number;
   #readings = 0;
   readonly #ms: number[] = [];
-  /** Told minus monotonic time, from the value of the first reading on: small numbers keep their digits. */
+  /** Reported minus monotonic time, from the value of the first reading on: small numbers keep their digits. */
   readonly #us: number[] = [];
   readonly #counts: number[] = [];
   readonly #originUs: number;
@@ -29,12 +29,12 @@ export class Timeline {
   #peak: { ms: number; us: number };
   #line: Line | undefined;
 
-  constructor(monoMs: number, toldUs: number) {
+  constructor(monoMs: number, reportedUs: number) {
     this.firstMs = this.#lastMs = monoMs;
-    this.firstUs = toldUs;
-    this.#originUs = toldUs - monoMs * 1000;
+    this.firstUs = reportedUs;
+    this.#originUs = reportedUs - monoMs * 1000;
     this.#peak = { ms: monoMs, us: 0 };
-    this.add(monoMs, toldUs);
+    this.add(monoMs, reportedUs);
   }
 
   get lastMs(): number {
@@ -57,11 +57,11 @@ export class Timeline {
   }
 
   /** Whether a reading belongs to it. */
-  accepts(monoMs: number, toldUs: number): boolean {
+  accepts(monoMs: number, reportedUs: number): boolean {
     const { ms, us } = this.#peak;
     const ageMs = monoMs - ms;
     const drift = ageMs > NEAR_MS ? this.#fit().drift : 0;
-    return Math.abs(toldUs - monoMs * 1000 - this.#originUs - us - drift * ageMs * 1000) <=
+    return Math.abs(reportedUs - monoMs * 1000 - this.#originUs - us - drift * ageMs * 1000) <=
       TOLERANCE_US + this.uncertaintyUs(ageMs);
   }
 
@@ -71,8 +71,8 @@ export class Timeline {
   }
 
   /** Adds a reading that is no earlier than the ones before. */
-  add(monoMs: number, toldUs: number): void {
-    const us = toldUs - monoMs * 1000 - this.#originUs;
+  add(monoMs: number, reportedUs: number): void {
+    const us = reportedUs - monoMs * 1000 - this.#originUs;
     this.#readings++;
     this.#lastMs = monoMs;
     if (us >= this.#peak.us - MAX_DRIFT * (monoMs - this.#peak.ms) * 1000) this.#peak = { ms: monoMs, us };

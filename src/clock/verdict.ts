@@ -17,7 +17,7 @@ export interface Claim {
   pgn: number;
   timeline: Timeline;
   /** "rollover": the time is earlier than the software, `shiftUs` corrects it. */
-  kind: "as told" | "rollover" | "implausible";
+  kind: "as reported" | "rollover" | "implausible";
   /** Whole multiples of 1024 weeks, microseconds; else 0. */
   shiftUs: number;
   /** True if the source is still received, or none is. */
@@ -36,12 +36,12 @@ export function claimOf(stream: TimeStream, { earliestUs, newestMs }: {
   earliestUs: number;
   newestMs: number;
 }): Claim | undefined {
-  const isAsTold = ({ firstUs }: Timeline) => firstUs >= earliestUs && firstUs < earliestUs + ROLLOVER_US;
-  const timeline = stream.best(isAsTold);
+  const isAsReported = ({ firstUs }: Timeline) => firstUs >= earliestUs && firstUs < earliestUs + ROLLOVER_US;
+  const timeline = stream.best(isAsReported);
   if (!timeline) return undefined;
   const { source, pgn } = stream;
   const claim = { source, pgn, timeline, isPresent: newestMs - stream.lastMs < GONE_MS };
-  if (isAsTold(timeline)) return { ...claim, kind: "as told", shiftUs: 0 };
+  if (isAsReported(timeline)) return { ...claim, kind: "as reported", shiftUs: 0 };
   const { firstUs } = timeline;
   const isRollover = firstUs < earliestUs && firstUs >= GPS_EPOCH_US;
   return isRollover
@@ -81,13 +81,13 @@ export function judge(claims: readonly Claim[]): Verdict | undefined {
 }
 
 /**
- * The claims that count: as told before corrected, and PGN 129033 only if there is nothing else. What needs correction
+ * The claims that count: as reported before corrected, and PGN 129033 only if there is nothing else. What needs correction
  * must be settled: a receiver without a fix can begin in 1980.
  */
 function votersOf(claims: readonly Claim[]): Claim[] {
-  const asTold = claims.filter(({ kind }) => kind === "as told");
+  const asReported = claims.filter(({ kind }) => kind === "as reported");
   const corrected = claims.filter(({ kind, timeline }) => kind === "rollover" && timeline.isSettled);
-  const credible = asTold.length > 0 ? asTold : corrected;
+  const credible = asReported.length > 0 ? asReported : corrected;
   const better = credible.filter(({ pgn }) => pgn !== TIME_PGN.timeDate);
   return better.length > 0 ? better : credible;
 }

@@ -13,7 +13,7 @@ export interface PastSource extends Pick<HistorySource, "broker" | "clock" | "hi
   past?: (() => Past | undefined) | undefined;
 }
 
-/** The clock of the one who asks may be ahead by this, microseconds. */
+/** A client's clock may be ahead by this, microseconds. */
 const AHEAD_US = 10_000_000;
 
 /** Header with the time of the first message that the state contains. */
@@ -65,7 +65,7 @@ export async function tablesAt(
   if (!source) throw new ApiError(503, "Recording is off: see -journal-dir");
   const release = await histories.take(request);
   try {
-    const tables = await source.at(timeUs, { slice: () => histories.slice(), signal: request.signal });
+    const tables = await source.at(timeUs, { slice: () => histories.slice() });
     if (!tables) throw new ApiError(404, `Nothing was recorded at ${formatTimeUs(at)} or before`);
     const { sinceUs, isWhole: isCounted } = tables;
     const marked = (response: Response) => {

@@ -89,15 +89,15 @@ export class Past {
    * @param timeUs microseconds since 1970
    * @throws {SourceUnavailableError} frames cannot be read now
    */
-  async at(timeUs: number, reader: PastReader): Promise<PastTables | undefined> {
+  async at(timeUs: number, { slice }: Pick<PastReader, "slice">): Promise<PastTables | undefined> {
     const files = this.#filesInOrder();
     const last = files.findLastIndex(({ firstTimeUs }) => firstTimeUs <= timeUs && isPlausible(firstTimeUs, timeUs));
     // The first file of a journal is created with its first full block.
     if (last < 0 && files.length > 0) return undefined;
     // The newest file goes on.
     const known = last === files.length - 1 ? undefined : this.#kept.get(timeUs);
-    // Others may ask for the same time: none ends the reading.
-    const tables = known ?? this.#read({ files, last, timeUs }, { slice: reader.slice });
+    // Others may ask for the same time: no request ends the reading.
+    const tables = known ?? this.#read({ files, last, timeUs }, { slice });
     this.#kept.delete(timeUs);
     this.#kept.set(timeUs, tables);
     tables.catch(() => this.#kept.delete(timeUs));
@@ -171,9 +171,9 @@ export class Past {
     files: readonly NumberedFile[],
     { last, timeUs = Infinity }: { last: number; timeUs?: number },
   ): Promise<PastTables> {
-    const [end] = files.slice(last);
+    const end = files[last];
     for (let at = last; at >= 0; at--) {
-      const [file] = files.slice(at);
+      const file = files[at];
       if (!file || !end) break;
       const stored = file.isOutside ? undefined : await readTablesFile(file.path, this.#tablesOptions);
       if (stored && stored.latestUs <= timeUs) return stored;
@@ -290,7 +290,7 @@ export class Past {
     files: readonly NumberedFile[],
     { at, base }: { at: number; base: NumberedFile },
   ): Promise<boolean> {
-    const [file] = files.slice(at);
+    const file = files[at];
     if (!file || this.#done.has(file.path)) return file !== undefined;
     const { framesBetweenTables = FRAMES_BETWEEN_TABLES } = this.#options;
     if (file.epochWord === base.epochWord && file.firstSeq - base.firstSeq < framesBetweenTables) return false;

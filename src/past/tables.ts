@@ -165,7 +165,7 @@ export class PastTables {
     });
   }
 
-  /** True if the tables begin anew with a block, because another start or epoch has recorded it. */
+  /** True if the tables start again with a block, because another start or epoch has recorded it. */
   #isCutBy(block: Block, epochWord: number): boolean {
     const { metadata: { boot, buses = this.#options.buses } } = block;
     const run = this.#run;

@@ -19,7 +19,7 @@ Deno.test("how a message travels is decided by its PGN and its length", () => {
   }
 });
 
-Deno.test("counters are kept for 4096 kinds of messages; the kind that was sent least lately begins anew", () => {
+Deno.test("counters are kept for 4096 kinds of messages; the one not sent for longest starts again", () => {
   const splitter = new FrameSplitter();
   assert.deepEqual([next(splitter), next(splitter, { src: 6 })], [0, 0]);
   for (let i = 0; i < 4094; i++) next(splitter, { pgn: 130816 + (i >> 4), src: 10 + (i & 15) });

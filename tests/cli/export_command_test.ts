@@ -226,7 +226,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a full disk is told in clear words, and leaves no partial file",
+  "a full disk is reported in clear words, and leaves no partial file",
   MOUNTS,
   withJournal(({ folder, journal }) =>
     onSmallDisk(folder, async (disk) => {

@@ -148,7 +148,7 @@ Deno.test(
 );
 
 Deno.test(
-  "two buses: each row names its own, and so does each frame of candump's log; a capture does not, which is told",
+  "two buses: each row names its own, and so does each frame of candump's log; a capture does not, which is reported",
   OFFLINE,
   withJournal([wind(), wind({ bus: 1 }), wind()], async ({ folder, journal }) => {
     const buses = (await output(journal)).trimEnd().split("\n").slice(1).map((row) => row.split(",")[1]);

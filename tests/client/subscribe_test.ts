@@ -247,28 +247,32 @@ Deno.test("what is no event stream is no connection, and events that nobody know
   ]);
 });
 
-Deno.test("what was missed between two connections is told before what the server has dropped since", NET, async () => {
-  const frame = (seq: number) =>
-    `data: ${
-      JSON.stringify({ seq, ts: "2026-01-01T00:00:00.000Z", prio: 2, pgn: 127250, src: 1, dst: 255, data: "00" })
-    }\n\n`;
-  const dropped = 'event: dropped\ndata: {"from_seq":6,"to_seq":8,"count":3}\n\n';
-  const connections = [frame(1) + frame(3), dropped + frame(9) + frame(12)];
-  await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, () => {
-    const text = connections.shift();
-    return text === undefined
-      ? new Response(null, { status: 410 })
-      : new Response(text, { headers: { "Content-Type": "text/event-stream" } });
-  });
-  const told: string[] = [];
-  const retry = { firstMs: 1, capMs: 1 };
-  try {
-    for await (const event of connect(`http://127.0.0.1:${server.addr.port}`, { retry }).subscribe().events()) {
-      if (event.type === "frame") told.push(String(event.frame.seq));
-      else if ("fromSeq" in event) told.push(`${event.type} ${event.fromSeq}-${event.toSeq}`);
+Deno.test(
+  "what was missed between two connections is reported before what the server has dropped since",
+  NET,
+  async () => {
+    const frame = (seq: number) =>
+      `data: ${
+        JSON.stringify({ seq, ts: "2026-01-01T00:00:00.000Z", prio: 2, pgn: 127250, src: 1, dst: 255, data: "00" })
+      }\n\n`;
+    const dropped = 'event: dropped\ndata: {"from_seq":6,"to_seq":8,"count":3}\n\n';
+    const connections = [frame(1) + frame(3), dropped + frame(9) + frame(12)];
+    await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, () => {
+      const text = connections.shift();
+      return text === undefined
+        ? new Response(null, { status: 410 })
+        : new Response(text, { headers: { "Content-Type": "text/event-stream" } });
+    });
+    const told: string[] = [];
+    const retry = { firstMs: 1, capMs: 1 };
+    try {
+      for await (const event of connect(`http://127.0.0.1:${server.addr.port}`, { retry }).subscribe().events()) {
+        if (event.type === "frame") told.push(String(event.frame.seq));
+        else if ("fromSeq" in event) told.push(`${event.type} ${event.fromSeq}-${event.toSeq}`);
+      }
+    } catch (error) {
+      assert.match(String(error), /410/);
     }
-  } catch (error) {
-    assert.match(String(error), /410/);
-  }
-  assert.deepEqual(told, ["1", "3", "missed 4-5", "dropped 6-8", "9", "12"]);
-});
+    assert.deepEqual(told, ["1", "3", "missed 4-5", "dropped 6-8", "9", "12"]);
+  },
+);

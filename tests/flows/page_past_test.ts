@@ -190,7 +190,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a time that cannot be shown is told in a sentence, and without a journal there is only now",
+  "a time that cannot be shown is reported in a sentence, and without a journal there is only now",
   NEEDS,
   () =>
     inFolder(async (folder) => {

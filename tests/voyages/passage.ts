@@ -43,7 +43,7 @@ const DEGREE_M = 111_195;
 const KNOT = 0.514444;
 const TURN = 2 * Math.PI;
 
-/** A boat whose true way is known second by second; what it does is told by calls, one after the other. */
+/** A boat whose true track is known second by second; calls say what it does, one after the other. */
 export class PassageMaker {
   readonly samples: Sample[] = [];
   readonly voyages: TrueVoyage[] = [];

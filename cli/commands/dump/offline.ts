@@ -13,11 +13,11 @@ import { untilStopped } from "../../program/interrupt.ts";
 import type { Output } from "../../program/terminal.ts";
 import { StoredDump } from "./frame.ts";
 import {
-  damagedLinesText,
   findInputs,
   type InputProgress,
   progressOf,
   type RecordedChoice,
+  summaryNote,
   warningsTo,
 } from "./recorded_inputs.ts";
 import type { DumpView } from "./view.ts";
@@ -63,10 +63,7 @@ async function showParts(
   },
 ): Promise<void> {
   const pace = speed > 0 ? new Pace({ ...shown, speed, note, signal }) : undefined;
-  const onSummary = (path: string, summary: { bad: number }) => {
-    const text = damagedLinesText(path, summary);
-    if (text !== undefined) note(text);
-  };
+  const onSummary = summaryNote(note);
   const log = warningsTo(note);
   const wanted = new RecordedFilter(filter);
   let names: readonly string[] = [];

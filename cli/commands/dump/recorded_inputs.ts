@@ -50,9 +50,11 @@ export function warningsTo(note: (text: string) => void): Logger {
   return new Logger({ level: "warn", format: "text", write: (line) => note(line.trimEnd()) });
 }
 
-/** The message about damaged lines of a recording; undefined without any. */
-export function damagedLinesText(path: string, { bad }: { bad: number }): string | undefined {
-  return bad > 0 ? `"${path}": ${bad} damaged ${bad === 1 ? "line" : "lines"} skipped` : undefined;
+/** Reports lines of a recording that cannot be read. */
+export function summaryNote(note: (text: string) => void): (path: string, summary: { bad: number }) => void {
+  return (path, { bad }) => {
+    if (bad > 0) note(`"${path}": ${bad} damaged ${bad === 1 ? "line" : "lines"} skipped`);
+  };
 }
 
 /** A progress bar, in bytes if all inputs are journal files. */

@@ -12,7 +12,7 @@ import { untilStopped } from "../../program/interrupt.ts";
 import type { Output } from "../../program/terminal.ts";
 import { KnownDevices } from "../dump/devices.ts";
 import { StoredDump } from "../dump/frame.ts";
-import { damagedLinesText, findInputs, progressOf, type RecordedChoice, warningsTo } from "../dump/recorded_inputs.ts";
+import { findInputs, progressOf, type RecordedChoice, summaryNote, warningsTo } from "../dump/recorded_inputs.ts";
 import type { Target } from "./targets.ts";
 
 /** Which messages of which recordings are exported. */
@@ -86,10 +86,7 @@ export async function exportMessages(
   const wanted = new WantedMessages(choice, origins);
   let damagedBlocks = 0;
   const onDamaged = (_: string, blocks: number) => damagedBlocks += blocks;
-  const onSummary = (path: string, summary: { bad: number }) => {
-    const text = damagedLinesText(path, summary);
-    if (text !== undefined) note(text);
-  };
+  const onSummary = summaryNote(note);
   const learn = (device: RecordedDevice) => {
     if (wanted.learn(device)) target.originsChanged();
   };

@@ -3,7 +3,7 @@ import { decode } from "@vessel/gateway/pgn";
 import { readRecorded } from "@vessel/gateway/recordings";
 import { RecordedVoyages } from "@vessel/gateway/voyages";
 import { untilStopped } from "../../program/interrupt.ts";
-import { damagedLinesText, findInputs, type RecordedChoice, warningsTo } from "../dump/recorded_inputs.ts";
+import { findInputs, type RecordedChoice, summaryNote, warningsTo } from "../dump/recorded_inputs.ts";
 
 /** How much earlier and later frames are read, so that voyages are whole, milliseconds. */
 const AROUND_MS = 86_400_000;
@@ -19,10 +19,7 @@ export async function findVoyages(
   const voyages = new RecordedVoyages({ decode });
   const options = {
     log: warningsTo(note),
-    onSummary: (path: string, summary: { bad: number }) => {
-      const text = damagedLinesText(path, summary);
-      if (text !== undefined) note(text);
-    },
+    onSummary: summaryNote(note),
     fromUs: range.fromMs === undefined ? undefined : (range.fromMs - AROUND_MS) * 1000,
   };
   const toUs = range.toMs === undefined ? Infinity : (range.toMs + AROUND_MS) * 1000;

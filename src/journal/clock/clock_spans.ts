@@ -26,6 +26,7 @@ export function trueTimeOf(recordedUs: number, mapping: ClockMapping): number {
 export class ClockSpans {
   /** By epoch, in the order of numbers. */
   readonly #byEpoch = new Map<number, ClockSpan[]>();
+  #open: ClockSpan | undefined;
 
   constructor(spans: Iterable<ClockSpan> = []) {
     this.replace(spans);
@@ -34,6 +35,11 @@ export class ClockSpans {
   /** All, epoch by epoch. */
   get all(): ClockSpan[] {
     return [...this.#byEpoch.values()].flat();
+  }
+
+  /** The one that goes on; undefined: the clock is right, as far as known. */
+  get open(): ClockSpan | undefined {
+    return this.#open;
   }
 
   /** The correction of a frame; undefined: its time is right, as far as known. */
@@ -65,7 +71,9 @@ export class ClockSpans {
   /** Replaces all corrections. */
   replace(spans: Iterable<ClockSpan>): void {
     this.#byEpoch.clear();
+    this.#open = undefined;
     for (const span of spans) {
+      if (span.lastSeq === undefined) this.#open ??= span;
       const known = this.#byEpoch.get(span.epochWord);
       if (known) known.push(span);
       else this.#byEpoch.set(span.epochWord, [span]);

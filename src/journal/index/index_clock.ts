@@ -23,7 +23,7 @@ export class IndexClock {
 
   /** The true time now, microseconds since 1970, if the wall clock is known to be wrong. */
   now(wallUs: number): number {
-    const open = this.spans.all.find(({ lastSeq }) => lastSeq === undefined);
+    const { open } = this.spans;
     return open ? trueTimeOf(wallUs, open) : wallUs;
   }
 
