@@ -1,5 +1,5 @@
 import { type Api, isoDuration, pathPart } from "./api.ts";
-import { readHistory, readJournalFiles } from "./history_pages.ts";
+import { type JournalClock, readHistory, readJournalFiles } from "./history_pages.ts";
 import { type StreamSettings, Subscription } from "./live_stream.ts";
 import { decodedValuesOf, deviceOf, healthOf, replicationOf } from "./other_forms.ts";
 import { parseMetrics } from "./metrics.ts";
@@ -130,6 +130,11 @@ export class Client {
   ): AsyncGenerator<AsyncIterable<Uint8Array>, void, undefined> {
     const query = { from: timeText(from), ...(to !== undefined && { to: timeText(to) }) };
     yield* readJournalFiles(this.#api, { query, signal });
+  }
+
+  /** Corrections of the times in these files. Errors are those of {@linkcode Client.history}; 404: an older server. */
+  async journalClock({ signal }: CallOptions = {}): Promise<JournalClock> {
+    return await this.#api.json<JournalClock>("/journal/clock", { signal });
   }
 
   /**

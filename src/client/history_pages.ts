@@ -15,6 +15,26 @@ export interface HistoryRequest {
   signal: AbortSignal | undefined;
 }
 
+/** Corrections of recorded times, as in the file `clock.json` of a journal. */
+export interface JournalClock {
+  version: 1;
+  /** Frames that were recorded with a wrong clock. */
+  spans: {
+    /** First four bytes of the epoch. */
+    epoch_word: number;
+    /** Sequence number of the first frame. */
+    first_seq: number;
+    /** Sequence number of the last frame; null: it goes on. */
+    last_seq: number | null;
+    /** A recorded time, microseconds since 1970. */
+    recorded_us: number;
+    /** The true time of the same moment. */
+    true_us: number;
+    /** True microseconds that pass in a recorded one. */
+    rate: number;
+  }[];
+}
+
 /**
  * Reads recorded frames page by page.
  *

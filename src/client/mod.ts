@@ -11,6 +11,7 @@ export { Client, type SubscribeOptions } from "./client.ts";
 export { CloudClient } from "./cloud_client.ts";
 export { type ClientOptions, connect, connectCloud } from "./connect.ts";
 export * from "./errors.ts";
+export type { JournalClock } from "./history_pages.ts";
 export type { Subscription } from "./live_stream.ts";
 export { PastClient, type PastDevice } from "./past.ts";
 export type { Reading } from "./reading.ts";

@@ -27,6 +27,7 @@ export interface CloudLimits extends
     InstanceSettings,
     | "rateLimit"
     | "rateBurst"
+    | "collectMs"
     | "maxLiveLagFrames"
     | "copyRefuseMs"
     | "maxInstances"

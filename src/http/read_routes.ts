@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Caller } from "./auth.ts";
-import { blocksRow } from "./history/blocks.ts";
+import { blocksRow, clockRow } from "./history/blocks.ts";
 import { historyRow, type HistorySource } from "./history/history.ts";
 import { decodedQuery, devicesQuery, eventsQuery, filterOf, streamQuery, valuesQuery } from "./params.ts";
 import { type PastSource, SINCE_HEADERS, tablesAt } from "./past.ts";
@@ -75,6 +75,7 @@ export const readRows: RouteTable<ReadApi> = [
   }),
   historyRow,
   blocksRow,
+  clockRow,
   ...sourceRows,
   seriesRow,
   ...voyageRows,

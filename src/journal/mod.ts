@@ -21,6 +21,7 @@ export { BlockReader, type BlockSource, type StoredBlock } from "./block/reader.
 export { SyncBlockReader } from "./block/sync_reader.ts";
 export * from "./clock/clock_file.ts";
 export * from "./clock/clock_spans.ts";
+export * from "./clock/directory_clocks.ts";
 export * from "./digest/window_digest.ts";
 export * from "./digest/window_digest_read.ts";
 export * from "./errors.ts";

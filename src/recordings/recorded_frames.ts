@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { errorText, type Logger } from "../base/mod.ts";
 import { describeName, describeProduct } from "../broker/mod.ts";
 import {
@@ -22,6 +23,7 @@ import {
   type BlockDevice,
   BlockError,
   BlockReader,
+  DirectoryClocks,
   JournalIndex,
   MAX_BUSES,
   NO_PRODUCT,
@@ -182,9 +184,11 @@ async function* directoryParts(path: string, options: OfflineOptions): AsyncGene
 }
 
 async function* fileParts(path: string, { log, onDamaged }: OfflineOptions): AsyncGenerator<RecordedPart, void> {
-  const { blocks, index: { damaged, state } } = await openBlockFile(path);
+  const { blocks, index: { damaged, state, header: { epochWord } } } = await openBlockFile(path);
   if (state === "torn") log.warn("journal file is torn", { path });
   if (damaged > 0) log.warn("journal file has damaged blocks", { path, blocks: damaged });
+  const clocks = new DirectoryClocks();
+  await clocks.add(dirname(path), { log });
   using reader = new BlockReader();
   let count = damaged;
   const onDamage = (_: Block, error: BlockError) => {
@@ -197,7 +201,7 @@ async function* fileParts(path: string, { log, onDamaged }: OfflineOptions): Asy
       count++;
       log.warn("damaged block passed over", { path, offset: location.offset, reason: error.message });
     });
-    if (block) yield new BlockPart(block, { bytes: location.bytes, onDamage });
+    if (block) yield new BlockPart(clocks.corrected(block, { path, epochWord }), { bytes: location.bytes, onDamage });
   }
   if (count > 0) onDamaged?.(path, count);
 }

@@ -33,6 +33,7 @@ export const BOAT = "boat-001";
 export const SETTINGS: InstanceSettings = {
   ...INSTANCE_DEFAULTS,
   rateLimit: 0,
+  collectMs: 0,
   syncIntervalMs: 20,
   blockBytes: 4096,
   maxBlockBytes: 262_144,

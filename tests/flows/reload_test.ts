@@ -230,6 +230,7 @@ const WITHOUT_TURN = {
     "maxInstances",
     "rateLimit",
     "rateBurst",
+    "collectMs",
     "maxLiveLagFrames",
     "copyRefuseMs",
     "scrubBytesPerSecond",

@@ -28,7 +28,7 @@ const GUARDED = [
     "/openapi.json",
   ],
   ...["/events", "/ws", "/history?from=2026-01-01T00:00:00Z", "/nowhere"],
-  "/journal/blocks?from=2026-01-01T00:00:00Z",
+  ...["/journal/blocks?from=2026-01-01T00:00:00Z", "/journal/clock"],
 ];
 
 const bearer = (token: string) => ({ Authorization: `Bearer ${token}` });

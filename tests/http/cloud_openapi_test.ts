@@ -32,6 +32,7 @@ const ROUTES: Record<string, { query?: string[]; codes: string[] }> = {
     query: ["from", "to", "after"],
     codes: ["200", "204", "400", "404", "503"],
   },
+  "/instances/{id}/journal/clock": { codes: ["200", "400", "404", "503"] },
   "/instances/{id}/proof": { codes: ["200", "400", "404"] },
   "/instances/{id}/sources": { codes: ["200", "400", "404", "503"] },
   "/instances/{id}/events/sources": { codes: ["200", "400", "404", "503"] },

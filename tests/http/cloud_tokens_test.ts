@@ -24,6 +24,7 @@ const PER_BOAT = [
   "/sources",
   "/events/sources",
   "/journal/blocks?from=2026-01-02T03:04:05Z&to=2026-01-02T03:05:05Z",
+  "/journal/clock",
   "/series?field=128267.depth&from=2026-01-02T03:04:05Z&to=2026-01-02T03:05:05Z",
 ];
 

@@ -34,6 +34,7 @@ const ROUTES: Record<string, { query: string[]; codes: string[] }> = {
     codes: ["200", "400", "503"],
   },
   "/journal/blocks": { query: ["from", "to", "after"], codes: ["200", "204", "400", "503"] },
+  "/journal/clock": { query: [], codes: ["200", "503"] },
   "/series": { query: ["field", "from", "to", "points", "src"], codes: ["200", "400", "503"] },
   "/voyages": { query: ["from", "to"], codes: ["200", "400", "503"] },
   "/voyages/{file}": { query: [], codes: ["200", "400", "404", "503"] },

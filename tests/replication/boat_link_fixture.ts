@@ -63,6 +63,8 @@ export class KeepingCloud {
   /** Streams that are open. */
   readonly streams = new Set<MessageStream<LiveUpstream, LiveStatus>>();
   head = 0;
+  /** For how long the boat is asked to collect frames. */
+  collectMs = 0;
 
   readonly handshake = (request: HandshakeRequest): Promise<HandshakeResponse> => {
     this.requests.push(request);
@@ -130,7 +132,8 @@ export class KeepingCloud {
   }
 
   #acknowledgement(): LiveStatus {
-    return { ackSeq: this.held.contiguousThrough(), receivedThrough: Math.max(0, ...this.frames.keys()) };
+    const receivedThrough = Math.max(0, ...this.frames.keys());
+    return { ackSeq: this.held.contiguousThrough(), receivedThrough, collectMs: this.collectMs };
   }
 
   #take(frame: LiveFrame, seen: Set<number>): void {

@@ -79,6 +79,37 @@ Deno.test("frames that come soon after one another go out together", LINK, async
   });
 });
 
+Deno.test(
+  "a boat collects frames for as long as the cloud allows, and at most briefly when it no longer does",
+  LINK,
+  async () => {
+    await LinkFixture.run(async (fixture) => {
+      const { cloud } = fixture;
+      cloud.collectMs = 10 * 60_000;
+      await using boat = await fixture.boat();
+      boat.link.start();
+      await eventually("the connection", () => boat.link.status().connected);
+      boat.bring(1);
+      await eventually("the first answer", () => boat.link.status().cloud_cursor === 1);
+      const bringSlowly = async () => {
+        for (let i = 0; i < 50; i++) {
+          boat.bring(1);
+          await pause(10);
+        }
+      };
+      await bringSlowly();
+      const collected = cloud.batches.length;
+      assert.ok(collected < 10, `${collected} messages`);
+      cloud.collectMs = 0;
+      await cloud.acknowledge();
+      await bringSlowly();
+      await eventually("all frames", () => cloud.frames.size === 101);
+      assert.ok(cloud.batches.length - collected > 10, `${cloud.batches.length} messages`);
+      assertFrames(cloud, seqs(1, 101));
+    });
+  },
+);
+
 Deno.test("what came while the boat connected is sent beside the rate, and what comes later is not", LINK, async () => {
   await LinkFixture.run(async (fixture) => {
     const { cloud } = fixture;

@@ -120,7 +120,8 @@ export function randomLiveUpstream(random: Random): LiveUpstream {
 
 export function randomLiveStatus(random: Random): LiveStatus {
   const stored = random.chance(0.5) && { storedThrough: numberOrZero(random) };
-  return { ackSeq: number(random), receivedThrough: number(random), ...stored };
+  const collect = random.chance(0.5) && { collectMs: number32(random) };
+  return { ackSeq: number(random), receivedThrough: number(random), ...stored, ...collect };
 }
 
 export function randomBackfillUpstream(random: Random): BackfillUpstream {

@@ -84,7 +84,7 @@ export function cloudLimits(settings: ReloadableOf<typeof cloudOptions>): CloudL
     ...serverLimits(settings),
     tokens: readTokens(settings),
     ...pick(settings, [
-      ...(["rateLimit", "rateBurst", "maxLiveLagFrames", "copyRefuseMs", "maxInstances"] as const),
+      ...(["rateLimit", "rateBurst", "collectMs", "maxLiveLagFrames", "copyRefuseMs", "maxInstances"] as const),
       ...(["brokerIdleTimeoutMs", "maxIdleBrokers", "scrubBytesPerSecond"] as const),
     ]),
   };

@@ -1,4 +1,6 @@
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { CLOCK_FILE } from "@vessel/gateway/journal";
 import type { Environment } from "../../settings/options.ts";
 import type { QueryJob } from "./job.ts";
 
@@ -34,7 +36,8 @@ export async function runChild(
   job: QueryJob,
   { write, ...around }: { write: (text: string) => Promise<void> | void } & Around,
 ): Promise<ChildEnd> {
-  const readable = job.paths.map((path) => path.replaceAll(",", ",,")).join(",");
+  const paths = job.paths.flatMap((path) => [path, join(dirname(path), CLOCK_FILE)]);
+  const readable = paths.map((path) => path.replaceAll(",", ",,")).join(",");
   const permissions = ["--no-prompt", "--allow-ffi", ...(readable === "" ? [] : [`--allow-read=${readable}`])];
   await using child = start(["run", ...flags(), "--cached-only", ...permissions, pathOf(MODULE)], around);
   const input = new Blob([JSON.stringify(job)]).stream().pipeTo(child.process.stdin);

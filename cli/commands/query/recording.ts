@@ -1,6 +1,8 @@
+import { dirname } from "node:path";
 import { errorText, Logger } from "@vessel/gateway/base";
 import {
   type BlockFile,
+  DirectoryClocks,
   loadDictionaryDecoder,
   openBlockFile,
   openJournalDirectory,
@@ -44,27 +46,31 @@ export async function openRecording(
 ): Promise<Recording> {
   const range = { fromUs, toUs };
   const damage: string[] = [];
+  const log = new Logger({ level: "warn", format: "text", write: (line) => damage.push(line.trimEnd()) });
+  const clocks = new DirectoryClocks();
+  for (const path of paths) await clocks.add(await directoryOf(path), { log });
+  // Files and blocks are found by recorded times.
+  const recorded = clocks.isEmpty ? range : {};
   const files: BlockFile[] = [];
-  for (const path of paths) files.push(...await filesOf(path, { range, damage }));
+  for (const path of paths) files.push(...await filesOf(path, { range: recorded, log, damage }));
   const hasDictionary = files.some(({ index }) => index.header.compression === "zstd-dict");
   const reader = new SyncBlockReader(hasDictionary ? await loadDictionaryDecoder() : undefined);
-  const read: ReadBlock = (location) => reader.read(location.path, location);
-  const contents = readContents(orderBlocks(files, range), { read, range });
+  const read: ReadBlock = (location) => clocks.corrected(reader.read(location.path, location), location);
+  const contents = readContents(orderBlocks(files, recorded), { read, range });
   return { tables: tablesOf(contents, { read, range }), damage: [...damage, ...contents.damage] };
 }
 
 /** The files at a path that may have frames of the range. Those of a directory that are no journals are damage. */
 async function filesOf(
   path: string,
-  { range, damage }: { range: TimeRange; damage: string[] },
+  { range, log, damage }: { range: Partial<TimeRange>; log: Logger; damage: string[] },
 ): Promise<BlockFile[]> {
   try {
-    if (!(await Deno.stat(path)).isDirectory) {
+    if (await directoryOf(path) !== path) {
       const file = await openBlockFile(path);
       damage.push(...faultsOf(file));
       return [file];
     }
-    const log = new Logger({ level: "warn", format: "text", write: (line) => damage.push(line.trimEnd()) });
     const { files, wals } = await openJournalDirectory(path, { log, ...range });
     for (const file of files) {
       const isWritten = wals.some(({ index }) => index.header.epochWord === file.index.header.epochWord);
@@ -72,8 +78,20 @@ async function filesOf(
     }
     return [...files, ...wals];
   } catch (error) {
-    throw new Error(`Cannot read "${path}": ${errorText(error)}`, { cause: error });
+    throw cannotRead(path, error);
   }
+}
+
+/** The path if it is a directory, else the directory of the file. */
+async function directoryOf(path: string): Promise<string> {
+  const { isDirectory } = await Deno.stat(path).catch((error) => {
+    throw cannotRead(path, error);
+  });
+  return isDirectory ? path : dirname(path);
+}
+
+function cannotRead(path: string, error: unknown): Error {
+  return new Error(`Cannot read "${path}": ${errorText(error)}`, { cause: error });
 }
 
 /** @param options.isWritten a write-ahead log has the frames of a torn last block */

@@ -1,18 +1,19 @@
-import type { Client } from "@vessel/gateway/client";
+import { ApiError, type Client } from "@vessel/gateway/client";
+import { CLOCK_FILE } from "@vessel/gateway/journal";
 
 /** Digits of the number in a file's name. */
 const DIGITS = 6;
 
 /**
- * Saves what a server has recorded between two times as journal files in a directory. Returns their paths; none if nothing
- * was recorded.
+ * Saves what a server has recorded between two times as journal files in a directory, and the corrections of their times.
+ * Returns the paths of the files; none if nothing was recorded.
  *
  * @param options.onBytes called with the number of bytes received
  * @throws {ApiError} the server answers with an error
  * @throws {ConnectionError} the connection was lost
  */
 export async function saveJournal(
-  client: Pick<Client, "journalFiles">,
+  client: Pick<Client, "journalClock" | "journalFiles">,
   { directory, from, to, signal, onBytes }: {
     directory: string;
     from: string;
@@ -22,6 +23,11 @@ export async function saveJournal(
   },
 ): Promise<string[]> {
   const paths: string[] = [];
+  const clock = await client.journalClock({ signal }).catch((error) => {
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    throw error;
+  });
+  if (clock && clock.spans.length > 0) await Deno.writeTextFile(`${directory}/${CLOCK_FILE}`, JSON.stringify(clock));
   for await (const pieces of client.journalFiles({ from, ...(to !== undefined && { to }) }, { signal })) {
     const path = `${directory}/${String(paths.length).padStart(DIGITS, "0")}.lpj`;
     using file = await Deno.open(path, { write: true, createNew: true });

@@ -65,6 +65,12 @@ export class LiveFrames {
     throw unavailable(`frame ${seq} cannot be recorded: ${this.#stores.failure ?? "the disk is too slow"}`);
   }
 
+  /** For how long the boat may collect frames before it sends them, milliseconds: its journal has them, and nobody waits. */
+  get collectMs(): number {
+    const hasJournal = this.#record.journalBytes > 0;
+    return hasJournal && !this.#stores.replica?.isRead ? this.#settings().collectMs : 0;
+  }
+
   /** The rate limit, shared by all streams of the boat. */
   get rate(): LiveRateMeter {
     const { rateLimit, rateBurst } = this.#settings();

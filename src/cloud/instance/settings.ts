@@ -6,6 +6,8 @@ export interface InstanceSettings {
   rateLimit: number;
   /** Live frames that one boat may send at once; default 500. */
   rateBurst: number;
+  /** Time for which a boat that nobody reads collects frames before it sends them, milliseconds; default 1 s. */
+  collectMs: number;
   /** Frames that a live stream may lag behind its boat before it is closed; 0: no limit. Default 10 000. */
   maxLiveLagFrames: number;
   /** Maximum time before a live frame is synced to disk, milliseconds; default 1000. */
@@ -42,6 +44,7 @@ export interface InstanceSettings {
 export const INSTANCE_DEFAULTS: InstanceSettings = {
   rateLimit: 2000,
   rateBurst: 500,
+  collectMs: 1000,
   maxLiveLagFrames: 10_000,
   syncIntervalMs: 1000,
   rotateDurationMs: 3_600_000,

@@ -49,7 +49,7 @@ interface Current {
 
 /** Frames kept in memory of a boat that nobody reads, a power of two. Whoever begins to read reads older ones from the files. */
 const UNREAD_RING_FRAMES = 1024;
-/** A ring of a boat that nobody has read for this time gives its memory back. */
+/** A boat that nobody has read for this time is not read: its ring gives its memory back. */
 const UNREAD_AFTER_MS = 60_000;
 
 interface Parts {
@@ -150,6 +150,7 @@ export class Replica {
   /** Keeps the replica from being idle until the returned function is called. */
   hold(): () => void {
     this.#holders++;
+    this.#readMs = this.#options.clock.monoMs();
     this.broker.ring.limit(this.#options.ringFrames);
     let isHeld = true;
     return () => {
@@ -170,6 +171,11 @@ export class Replica {
     if (this.#isFed || this.#holders > 0 || this.sessions.streaming > 0) this.#usedMs = nowMs;
     this.#isFed = false;
     return Math.max(0, nowMs - this.#usedMs);
+  }
+
+  /** True while somebody reads it, and for a minute afterwards; as accurate as {@linkcode Replica.idleMs}. */
+  get isRead(): boolean {
+    return this.#options.clock.monoMs() - this.#readMs < UNREAD_AFTER_MS;
   }
 
   /**
@@ -195,8 +201,7 @@ export class Replica {
     this.idleMs(nowMs);
     if (this.#holders > 0 || this.sessions.streaming > 0) this.#readMs = nowMs;
     const { ringFrames } = this.#options;
-    const isRead = nowMs - this.#readMs < UNREAD_AFTER_MS;
-    this.broker.ring.limit(isRead ? ringFrames : Math.min(UNREAD_RING_FRAMES, ringFrames));
+    this.broker.ring.limit(this.isRead ? ringFrames : Math.min(UNREAD_RING_FRAMES, ringFrames));
     this.broker.registry.expire(this.#time.ms, this.#options.deviceIdleTimeoutMs);
     this.sessions.runHousekeeping();
     // Whether readers wait for holes may change with time alone.

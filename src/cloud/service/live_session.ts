@@ -50,7 +50,7 @@ export class LiveSession implements InstanceSession {
   #checkpointAt = CHECKPOINT_FRAMES;
   #introductions = 0;
   #sinceTurn = 0;
-  #lastStatus: LiveStatus = { ackSeq: 0, receivedThrough: 0 };
+  #lastStatus: LiveStatus = { ackSeq: 0, receivedThrough: 0, collectMs: 0 };
   #lastStatusMs = -Infinity;
   #isSending = false;
   readonly #events: StreamEvents;
@@ -120,9 +120,12 @@ export class LiveSession implements InstanceSession {
       ackSeq: instance.acknowledge(),
       receivedThrough: instance.record.receivedThrough,
       ...(storedThrough !== undefined && { storedThrough }),
+      collectMs: this.#isPeer ? 0 : instance.live.collectMs,
     };
+    // A reader waits for the frames.
+    const isChanged = status.collectMs !== this.#lastStatus.collectMs;
     const nowMs = clock.monoMs();
-    const isDue = nowMs - this.#lastStatusMs >= STATUS_EVERY_MS;
+    const isDue = isChanged || nowMs - this.#lastStatusMs >= STATUS_EVERY_MS;
     const isMuch = status.ackSeq - this.#lastStatus.ackSeq >= STATUS_EVERY_FRAMES;
     if (!isDue && (!isMuch || this.#isPeer)) return;
     this.#lastStatus = status;

@@ -1,10 +1,11 @@
 import { z } from "zod";
-import { apiText } from "../api_text.ts";
+import { apiText, described, named } from "../api_text.ts";
 import {
   compress,
   encodeBlockHeader,
   encodeFileHeader,
   encodeIndex,
+  encodeSpans,
   type EpochBlock,
   FILE_HEADER_BYTES,
 } from "../../journal/mod.ts";
@@ -14,7 +15,8 @@ import { linkAfter } from "./pages.ts";
 import { blocksQuery, type HistoryPosition, passedThrough, positionAt, timeRangeOf } from "./query.ts";
 import type { HistoryIndex } from "./scan.ts";
 import { HistoryTurns } from "./turns.ts";
-import { ApiError, overloaded } from "../reply.ts";
+import { noQuery } from "../params.ts";
+import { ApiError, overloaded, textReply } from "../reply.ts";
 import { type Route, route } from "../routes.ts";
 import { PROBLEM } from "../schemas.ts";
 
@@ -39,6 +41,32 @@ export const blocksRow: Route<HistorySource> = route({
   answer: (request, query, _parts, { subject }) => openBlocks(subject, { query, request }),
 });
 
+const spanSchema = named("ClockSpan", {
+  epoch_word: described(z.int(), "First four bytes of the epoch, little-endian"),
+  first_seq: z.int(),
+  last_seq: described(z.int().nullable(), "Null: it goes on"),
+  recorded_us: described(z.int(), "A recorded time, microseconds since 1970"),
+  true_us: described(z.int(), "The true time of the same moment"),
+  rate: described(z.number(), "True microseconds that pass in a recorded one"),
+});
+
+/** `GET /journal/clock`: the same on every server that keeps a journal. */
+export const clockRow: Route<HistorySource> = route({
+  path: "/journal/clock",
+  summary: "Corrections of the times in recorded blocks, as in the file clock.json of a journal",
+  query: noQuery,
+  replies: {
+    200: ["application/json", z.object({ version: z.literal(1), spans: z.array(spanSchema) })],
+    503: PROBLEM,
+  },
+  answer: (_request, _query, _parts, { subject: { journal } }) => {
+    if (!journal) throw recordingOff();
+    return textReply(encodeSpans(journal.index.clock?.spans.all ?? []), {
+      headers: { "Content-Type": "application/json" },
+    });
+  },
+});
+
 /**
  * Answers `GET /journal/blocks`. Blocks are sent as they are stored: the server does not look at their frames.
  *
@@ -49,7 +77,7 @@ export async function openBlocks(
   { query: { after, ...times }, request }: { query: z.output<typeof blocksQuery>; request: Request },
 ): Promise<Response> {
   const range = timeRangeOf({ from: times.from, to: times.to }, clock.wallUs());
-  if (!journal) throw new ApiError(503, "Recording is off: see -journal-dir");
+  if (!journal) throw recordingOff();
   const release = await histories.take(request);
   try {
     const { signal } = request;
@@ -64,6 +92,10 @@ export async function openBlocks(
     release();
     throw error;
   }
+}
+
+function recordingOff(): ApiError {
+  return new ApiError(503, "Recording is off: see -journal-dir");
 }
 
 /** Reads blocks until a file is full. `next`: position of its last frame, if there are more blocks. */

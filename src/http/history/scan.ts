@@ -72,10 +72,12 @@ export class WantedFrames {
 }
 
 /** The part of the journal index that a history needs. */
-export type HistoryIndex = Pick<
-  JournalIndex,
-  "epochBlocks" | "epochOrder" | "framesAtMost" | "noteDamaged" | "reader"
->;
+export type HistoryIndex =
+  & Pick<
+    JournalIndex,
+    "epochBlocks" | "epochOrder" | "framesAtMost" | "noteDamaged" | "reader"
+  >
+  & Partial<Pick<JournalIndex, "clock">>;
 
 /** Frames that are read before the time is checked. */
 const FRAMES_PER_TIME_CHECK = 256;

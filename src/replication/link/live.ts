@@ -9,8 +9,13 @@ import { LivePacer, type LiveRate } from "./pacer.ts";
 export const BOAT_STATUS_INTERVAL_MS = 5000;
 /** Minimum pause while the rate limit holds frames back, milliseconds. */
 const MIN_PAUSE_MS = 10;
-/** After sending, further frames are collected for this time, milliseconds: a message costs as much as 30 frames. */
+/**
+ * After sending, further frames are collected for this time, milliseconds: a message costs as much as 30 frames, and 100
+ * bytes of headers. A cloud in which nobody reads them asks for more.
+ */
 const COLLECT_MS = 20;
+/** Whatever the cloud asks for. */
+const MAX_COLLECT_MS = 5000;
 /** Maximum payload bytes of a batch; far below the maximum message. */
 const MAX_BATCH_BYTES = 1024 * 1024;
 
@@ -83,6 +88,7 @@ export class LiveSender {
   #resume: (() => void) | undefined;
   /** Frames up to this sequence number are exempt from the rate limit. */
   #exemptThrough = 0;
+  #collectMs = COLLECT_MS;
   /** Time since which a send is pending, monotonic; undefined if none is. */
   #blockedMs: number | undefined;
 
@@ -167,14 +173,24 @@ export class LiveSender {
       });
       await this.#sendPaced(frames);
       const isAll = this.#cursor.nextSeq > source.head;
-      if (hasBatches && isAll && this.#phase.kind === "sending") await this.#pause(COLLECT_MS);
+      if (hasBatches && isAll && this.#phase.kind === "sending") await this.#pause(this.#collectMs);
     }
     this.#options.stream.end();
   }
 
   async #listen(): Promise<void> {
-    for await (const status of this.#options.stream) this.#options.events.acknowledged(status);
+    for await (const status of this.#options.stream) {
+      this.#collectFor(status.collectMs ?? 0);
+      this.#options.events.acknowledged(status);
+    }
     if (this.#phase.kind === "sending") throw new Error("the cloud ended the live stream");
+  }
+
+  /** Somebody who begins to read need not wait until a longer time is over. */
+  #collectFor(ms: number): void {
+    const before = this.#collectMs;
+    this.#collectMs = Math.min(MAX_COLLECT_MS, Math.max(COLLECT_MS, ms));
+    if (this.#collectMs < before) this.#resume?.();
   }
 
   async #sendPaced(frames: readonly LiveFrame[]): Promise<void> {

@@ -244,6 +244,7 @@ export const liveStatusCodec: Codec<LiveStatus> = codec(message<LiveStatus>({
   ackSeq: [1, UINT64],
   receivedThrough: [100, UINT64],
   storedThrough: [101, PRESENT_UINT64],
+  collectMs: [102, optional(UINT32)],
 }));
 
 const BLOCK = message<BackfillBlock>({

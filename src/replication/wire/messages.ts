@@ -142,6 +142,8 @@ export interface LiveStatus {
   receivedThrough: number;
   /** As in {@linkcode HandshakeResponse}; absent also if nothing is known now. */
   storedThrough?: number;
+  /** For how long the boat may collect frames before it sends them, milliseconds; absent: as briefly as it likes. */
+  collectMs?: number;
 }
 
 /** A block of the journal as the boat sends it. None of the figures is trusted before the block itself is read. */
