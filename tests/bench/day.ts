@@ -16,7 +16,7 @@ const SOURCES = 30;
 const PGNS = [129025, 129026, 127250, 127251, 127257, 130306, 128259, 128267, 127488, 127245];
 
 /** Gives the frame of each number, one object for all of a sensor. Values drift as those of sensors do. */
-export function daysFrames(random: Random): (seq: number) => Message {
+export function daysFrames(random: Random, { frameUs = FRAME_US } = {}): (seq: number) => Message {
   const sensors = Array.from(
     { length: SENSORS },
     (_, i) => message({ pgn: PGNS[i % PGNS.length] ?? 0, src: i % SOURCES, data: random.bytes(8) }),
@@ -24,7 +24,7 @@ export function daysFrames(random: Random): (seq: number) => Message {
   return (seq) => {
     const sensor = sensors[(seq - 1) % SENSORS] ?? message();
     sensor.data[sensor.offset + 1 + random.int(3)] = random.int(256);
-    sensor.timeUs = START_US + seq * FRAME_US;
+    sensor.timeUs = START_US + seq * frameUs;
     return sensor;
   };
 }
@@ -34,18 +34,25 @@ export function daysFrames(random: Random): (seq: number) => Message {
  *
  * @param options.firstSeq its first number, default 1
  * @param options.isHourly one file for each hour, default; else one for all
+ * @param options.hours default a day
+ * @param options.perSecond frames a second, default 200
  */
 export async function writeDay(
   directory: string,
-  { firstSeq = 1, isHourly = true }: { firstSeq?: number; isHourly?: boolean } = {},
+  { firstSeq = 1, isHourly = true, hours = HOURS, perSecond = 200 }: {
+    firstSeq?: number;
+    isHourly?: boolean;
+    hours?: number;
+    perSecond?: number;
+  } = {},
 ): Promise<Uint8Array<ArrayBuffer>> {
   const random = new Random(2);
   const epoch = random.bytes(16);
   const writer = new JournalWriter({ directory, buses: ["can0"], epoch, clock: systemClock, log: silentLogger });
-  const frameOf = daysFrames(random);
+  const frameOf = daysFrames(random, { frameUs: 1e6 / perSecond });
   let seq = 1;
-  for (let hour = 0; hour < HOURS; hour++) {
-    for (let i = 0; i < FRAMES_AN_HOUR; i++, seq++) writer.append(seq + firstSeq - 1, frameOf(seq));
+  for (let hour = 0; hour < hours; hour++) {
+    for (let i = 0; i < perSecond * 3600; i++, seq++) writer.append(seq + firstSeq - 1, frameOf(seq));
     await (isHourly ? writer.rotate() : writer.sync());
   }
   if (writer.lost > 0) throw new Error(`The journal lacks ${writer.lost} frames`);

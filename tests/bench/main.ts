@@ -1,5 +1,5 @@
-// deno task bench [core|decode|where|changes|dump|export|verify|query|journal|history|past|series|month|streams|signalk|outputs|send|gateway|replicas|replication|outage|soak|store|store-read|nodes|nodes-fleet|page|page-heap] [--quick]:
-// one JSON line a figure. `month` (of series) takes a quarter of an hour and some GB of disk, `soak` takes ten minutes, `outage` some and root, `store` eight and Ceph, `store-read`, `nodes` and `nodes-fleet` some and Ceph, `page` six and a browser, `page-heap` half an
+// deno task bench [core|decode|where|changes|dump|export|verify|query|journal|history|past|past-year|series|month|streams|signalk|outputs|send|gateway|replicas|replication|outage|soak|store|store-read|nodes|nodes-fleet|page|page-heap] [--quick]:
+// one JSON line a figure. `month` (of series) takes a quarter of an hour and `past-year` half an hour, both some GB of disk, `soak` takes ten minutes, `outage` some and root, `store` eight and Ceph, `store-read`, `nodes` and `nodes-fleet` some and Ceph, `page` six and a browser, `page-heap` half an
 // hour and a browser: they run only when named. `--quick` makes `send` shorter.
 import { changesBench } from "./changes_bench.ts";
 import { coreBench } from "./core_bench.ts";
@@ -44,7 +44,19 @@ const usual = [
   "replicas",
   "replication",
 ];
-const parts = [...usual, "month", "outage", "soak", "store", "store-read", "nodes", "nodes-fleet", "page", "page-heap"];
+const parts = [
+  ...usual,
+  "past-year",
+  "month",
+  "outage",
+  "soak",
+  "store",
+  "store-read",
+  "nodes",
+  "nodes-fleet",
+  "page",
+  "page-heap",
+];
 const QUICK = "--quick";
 const quick = Deno.args.includes(QUICK);
 const named = Deno.args.filter((part) => part !== QUICK);
@@ -63,7 +75,8 @@ if (wanted.includes("verify")) await verifyBench();
 if (wanted.includes("query")) await queryBench();
 if (wanted.includes("journal")) await journalBench();
 if (wanted.includes("history")) await historyBench();
-if (wanted.includes("past")) await pastBench();
+if (wanted.includes("past")) await pastBench({ isYear: false });
+if (wanted.includes("past-year")) await pastBench({ isYear: true });
 if (wanted.includes("series")) await seriesBench({ days: 1 });
 if (wanted.includes("month")) await seriesBench({ days: 30 });
 if (wanted.includes("streams")) await streamBench();

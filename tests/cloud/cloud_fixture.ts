@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type Clock, silentLogger, systemClock } from "../../src/base/mod.ts";
+import { RingPool } from "../../src/broker/mod.ts";
 import {
   CloudService,
   type FrameStore,
@@ -9,6 +10,7 @@ import {
   type InstanceSettings,
   type InstancesOptions,
   type OpenReplica,
+  Replica,
 } from "../../src/cloud/mod.ts";
 import { BoatObjects } from "../../src/cloud/store/boat_objects.ts";
 import type { ObjectStore } from "../../src/object_store/mod.ts";
@@ -106,6 +108,20 @@ export async function framesOfStore(
   const index = await JournalIndex.open(directory, { log: silentLogger, open: (path) => objects.open(path) });
   await index.add(objects.files);
   return await framesOfIndex(index);
+}
+
+/** Opens replicas of boats, small ones. */
+export const openReplica: OpenReplica = openReplicasWith(systemClock);
+
+/** The same with the clock of the test. */
+export function openReplicasWith(clock: Clock): OpenReplica {
+  const pool = new RingPool();
+  return (parts) =>
+    Replica.open({
+      ...parts,
+      ...{ ringFrames: 1024, maxValues: 100, deviceIdleTimeoutMs: 0, pool, clock, log: silentLogger },
+      sessionLimits: () => ({ maxSessions: 10, maxSessionsPerOwner: 10, maxTimeoutMs: 3_600_000 }),
+    });
 }
 
 /** How a cloud of a test is made. */

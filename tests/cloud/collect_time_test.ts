@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
-import { silentLogger } from "../../src/base/mod.ts";
-import { RingPool } from "../../src/broker/mod.ts";
-import { Replica } from "../../src/cloud/mod.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
-import { CloudFixture, statusWith } from "./cloud_fixture.ts";
+import { CloudFixture, openReplicasWith, statusWith } from "./cloud_fixture.ts";
 
 const CLOUD = needs({ permissions: ["net", "read", "write", "env", "sys"] });
 const COLLECT_MS = 700;
@@ -17,13 +14,7 @@ async function withCloud(run: (cloud: CloudFixture, clock: FakeClock) => Promise
     await using cloud = await CloudFixture.start(folder, {
       clock,
       settings: { collectMs: COLLECT_MS },
-      openReplica: (parts) =>
-        Replica.open({
-          ...parts,
-          ...{ ringFrames: 1024, maxValues: 100, deviceIdleTimeoutMs: 0, pool: new RingPool() },
-          sessionLimits: () => ({ maxSessions: 10, maxSessionsPerOwner: 10, maxTimeoutMs: 3_600_000 }),
-          ...{ clock, log: silentLogger },
-        }),
+      openReplica: openReplicasWith(clock),
     });
     await run(cloud, clock);
   });

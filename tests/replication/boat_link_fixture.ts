@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Clock, Logger, systemClock } from "../../src/base/mod.ts";
 import { Broker } from "../../src/broker/mod.ts";
 import { pgnOfId } from "../../src/frame/mod.ts";
-import { decompress, epochWordOf, readBlock } from "../../src/journal/mod.ts";
+import { type ClockSpan, decompress, epochWordOf, readBlock } from "../../src/journal/mod.ts";
 import type { JournalWriterOptions } from "../../src/journal/writer/journal_writer.ts";
 import {
   type BackfillBlock,
@@ -63,6 +63,8 @@ export class KeepingCloud {
   /** Streams that are open. */
   readonly streams = new Set<MessageStream<LiveUpstream, LiveStatus>>();
   head = 0;
+  /** Corrections of times that boats have sent. */
+  readonly clocks: (readonly ClockSpan[])[] = [];
   /** For how long the boat is asked to collect frames. */
   collectMs = 0;
 
@@ -91,6 +93,7 @@ export class KeepingCloud {
     try {
       for await (const message of stream) {
         if (message.kind === "status") this.statuses.push(message.status);
+        if (message.kind === "clock") this.clocks.push(message.spans);
         const frames = message.kind === "frame" ? [message.frame] : message.kind === "batch" ? message.frames : [];
         if (frames.length > 0) this.batches.push(frames.length);
         for (const frame of frames) this.#take(frame, seen);

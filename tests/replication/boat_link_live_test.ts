@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { type ClockSpan, epochWordOf } from "../../src/journal/mod.ts";
+import { RpcError } from "../../src/replication/mod.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { EPOCH, seenOf } from "../support/journal_run.ts";
+import { START_US } from "../support/messages.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
 import { assertFrames, LINK, LinkFixture, seqs } from "./boat_link_fixture.ts";
 
@@ -106,6 +109,38 @@ Deno.test(
       await eventually("all frames", () => cloud.frames.size === 101);
       assert.ok(cloud.batches.length - collected > 10, `${cloud.batches.length} messages`);
       assertFrames(cloud, seqs(1, 101));
+    });
+  },
+);
+
+Deno.test(
+  "corrections of times come at the begin of a stream, and again only when they have changed",
+  LINK,
+  async () => {
+    await LinkFixture.run(async (fixture) => {
+      const { cloud } = fixture;
+      await using boat = await fixture.boat({ journal: await fixture.journalFolder(), link: { statusEveryMs: 20 } });
+      const spans = boat.journal?.index.clock.spans;
+      const first: ClockSpan = {
+        ...{ epochWord: epochWordOf(EPOCH), firstSeq: 1, lastSeq: undefined },
+        ...{ recordedUs: 60_000_000, trueUs: START_US, rate: 1.00002 },
+      };
+      const next = { ...first, firstSeq: 7 };
+      const connected = () => eventually("the connection", () => boat.link.status().connected);
+      const statuses = (count: number) => eventually("statuses", () => cloud.statuses.length >= count);
+      boat.link.start();
+      await connected();
+      await statuses(3);
+      assert.deepEqual(cloud.clocks, [], "there are none");
+      spans?.replace([first]);
+      await eventually("the first", () => cloud.clocks.length === 1);
+      await statuses(cloud.statuses.length + 3);
+      spans?.replace([{ ...first, lastSeq: 6 }, next]);
+      await eventually("the next", () => cloud.clocks.length === 2);
+      for (const stream of cloud.streams) stream.fail(new RpcError("UNAVAILABLE", "away"));
+      await eventually("all of them", () => cloud.clocks.length === 3);
+      const both = [{ ...first, lastSeq: 6 }, next];
+      assert.deepEqual(cloud.clocks, [[first], both, both]);
     });
   },
 );

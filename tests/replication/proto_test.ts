@@ -61,7 +61,14 @@ function asItIs(message: object): Plain {
 function plainLive(message: LiveUpstream): Plain {
   if (message.kind === "frame") return { frame: message.frame };
   if (message.kind === "status") return { status: message.status };
-  return message.kind === "batch" ? { batch: { frames: message.frames } } : {};
+  if (message.kind === "batch") return { batch: { frames: message.frames } };
+  if (message.kind !== "clock") return {};
+  const spans = message.spans.map((span) => ({
+    ...span,
+    lastSeq: span.lastSeq ?? 0,
+    rate: Math.round(span.rate * 1e12),
+  }));
+  return { clock: { spans } };
 }
 
 agree("HandshakeRequest", handshakeRequestCodec, { make: randomRequest });

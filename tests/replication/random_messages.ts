@@ -9,7 +9,7 @@ import type {
   LiveUpstream,
   Range,
 } from "../../src/replication/mod.ts";
-import type { WindowDigest } from "../../src/journal/mod.ts";
+import type { ClockSpan, WindowDigest } from "../../src/journal/mod.ts";
 import type { Random } from "../support/random.ts";
 
 /** A number of any size that the protocol has, zero and the highest among them. */
@@ -108,19 +108,32 @@ export function randomResponse(random: Random): HandshakeResponse {
   };
 }
 
+function clockSpan(random: Random): ClockSpan {
+  return {
+    epochWord: number32(random),
+    firstSeq: number(random),
+    lastSeq: number(random) || undefined,
+    recordedUs: number(random),
+    trueUs: number(random),
+    // As exactly as the protocol has it.
+    rate: (1e12 + random.between(-4e11, 9e11)) / 1e12,
+  };
+}
+
 export function randomLiveUpstream(random: Random): LiveUpstream {
   const status = { headSeq: number(random), journalBytes: number(random) };
   return random.pick<() => LiveUpstream>([
     () => ({ kind: "frame", frame: frame(random) }),
     () => ({ kind: "status", status }),
     () => ({ kind: "batch", frames: list(random, () => frame(random)) }),
+    () => ({ kind: "clock", spans: list(random, () => clockSpan(random)) }),
     () => ({ kind: "unknown" }),
   ])();
 }
 
 export function randomLiveStatus(random: Random): LiveStatus {
   const stored = random.chance(0.5) && { storedThrough: numberOrZero(random) };
-  const collect = random.chance(0.5) && { collectMs: number32(random) };
+  const collect = random.chance(0.5) && { collectMs: random.between(1, 10_000) };
   return { ackSeq: number(random), receivedThrough: number(random), ...stored, ...collect };
 }
 

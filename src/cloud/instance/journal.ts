@@ -1,8 +1,11 @@
-import type { Clock, Logger } from "../../base/mod.ts";
+import { type Clock, errorText, type Logger, Turns } from "../../base/mod.ts";
 import type { DeviceRecord } from "../../broker/mod.ts";
 import type { Message } from "../../frame/mod.ts";
 import {
   type BlockDevice,
+  clockFile,
+  type ClockSpan,
+  encodeSpans,
   epochWordOf,
   JournalIndex,
   type JournalIndexOptions,
@@ -12,6 +15,7 @@ import {
   NO_PRODUCT,
   type OpenSource,
   parseFileName,
+  readClockSpans,
   recover,
   type Recovered,
   repairNewestFiles,
@@ -72,6 +76,7 @@ export class InstanceJournal {
   /** Live frames up to this number were reported as durable. */
   #reportedThrough = 0;
   #isPaused = false;
+  readonly #clockTurns = new Turns();
   /** Newest complete file of a backfill. */
   #newestBackfill: string | undefined;
 
@@ -97,9 +102,10 @@ export class InstanceJournal {
     const { compression } = options.settings();
     const recovered = await recover({ directory, prefix: LIVE_PREFIX, compression, onlyOwn: true, log });
     await repairNewestFiles({ directory, prefix: BACKFILL_PREFIX, count: MAX_OPEN_BACKFILL_FILES, log });
+    const clock = await readClockSpans(directory, { log });
     const owner: { journal?: InstanceJournal } = {};
     const unwritten = () => owner.journal?.unwritten() ?? [];
-    const index = await JournalIndex.open(directory, { log, open, relist, unwritten });
+    const index = await JournalIndex.open(directory, { log, open, relist, unwritten, clock });
     return new InstanceJournal(options, { recovered, owner, index });
   }
 
@@ -166,6 +172,21 @@ export class InstanceJournal {
     return true;
   }
 
+  /** Replaces the corrections of recorded times, of the current epoch and of those that `spans` has. */
+  correct(spans: readonly ClockSpan[]): void {
+    const { clock } = this.index;
+    const before = encodeSpans(clock.spans.all);
+    clock.spans.update(spans, this.#epoch && epochWordOf(this.#epoch));
+    const text = encodeSpans(clock.spans.all);
+    if (text === before) return;
+    this.index.noteClock();
+    const { directory, log } = this.#options;
+    // The boat sends them again when it connects.
+    void this.#clockTurns.run(() => clockFile(directory).write(text)).catch((error: unknown) => {
+      log.error("corrections of recorded times not stored", { directory, error: errorText(error) });
+    });
+  }
+
   /** Live numbers that were synced since the last call. */
   newlyDurable(): Range | undefined {
     const through = this.#writer?.durableSeq ?? 0;
@@ -223,6 +244,7 @@ export class InstanceJournal {
   async close(): Promise<void> {
     for (const files of [...this.#sessions]) await this.endBackfill(files);
     await this.#writer?.close();
+    await this.#clockTurns.run(() => Promise.resolve());
   }
 
   /** Forgets a file that has disappeared; if it was being written, a new one is begun. */

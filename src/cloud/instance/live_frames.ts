@@ -1,4 +1,5 @@
 import { type Message, newStoredFrame } from "../../frame/mod.ts";
+import type { ClockSpan } from "../../journal/mod.ts";
 import { type LiveFrame, RpcError } from "../../replication/mod.ts";
 import { LiveRateMeter } from "../service/live_rate.ts";
 import type { InstanceRecord } from "./record.ts";
@@ -63,6 +64,11 @@ export class LiveFrames {
     received.forget({ start: seq, end: seq + 1 });
     counters.refusedFrames++;
     throw unavailable(`frame ${seq} cannot be recorded: ${this.#stores.failure ?? "the disk is too slow"}`);
+  }
+
+  /** Takes over the corrections of recorded times that the boat has found, in place of those before. */
+  correct(spans: readonly ClockSpan[]): void {
+    this.#stores.journal?.correct(spans);
   }
 
   /** For how long the boat may collect frames before it sends them, milliseconds: its journal has them, and nobody waits. */

@@ -148,6 +148,7 @@ export class LiveSession implements InstanceSession {
     if (message.kind === "frame") this.#receiveFrames([message.frame]);
     else if (message.kind === "batch") this.#receiveFrames(message.frames);
     else if (message.kind === "status") this.#receiveStatus(message.status);
+    else if (message.kind === "clock") this.#options.instance.live.correct(message.spans);
   }
 
   #receiveFrames(frames: readonly LiveFrame[]): void {

@@ -1,4 +1,13 @@
-import { AtomicFile, Turns } from "../../base/mod.ts";
+import { AtomicFile, silentLogger, Turns } from "../../base/mod.ts";
+import {
+  CLOCK_FILE,
+  clockFile,
+  type ClockSpan,
+  ClockSpans,
+  encodeSpans,
+  parseSpans,
+  readClockSpans,
+} from "../../journal/mod.ts";
 import type { ObjectStore } from "../../object_store/mod.ts";
 import { mergeSessions, SESSION_FILES } from "../../stream/mod.ts";
 import { ONLY_NODE } from "./frame_store.ts";
@@ -11,7 +20,13 @@ const MODE = 0o600;
 /** Directory below a boat's directory for files of other nodes, while they are merged. */
 const SCRATCH = ".sessions";
 
-/** Keeps the sessions of one boat in the store as its directory has them, so that another node goes on with them. */
+/** What is kept of a boat besides its frames. */
+const FILES: readonly string[] = [...SESSION_FILES, CLOCK_FILE];
+
+/**
+ * Keeps the sessions of one boat, and the corrections of its times, in the store as its directory has them, so that another
+ * node goes on with them.
+ */
 export class StoredSessions {
   readonly #id: string;
   readonly #directory: string;
@@ -53,7 +68,7 @@ export class StoredSessions {
   }
 
   /**
-   * Takes over the sessions that other nodes have stored. The boat must have no replica.
+   * Takes over what other nodes have stored. The boat must have no replica, and its journal must be closed.
    *
    * @param options.isNew true: also those that this node has stored, because the directory lacks them
    * @throws as {@linkcode restoreSessions}
@@ -69,7 +84,7 @@ export class StoredSessions {
   async #read(): Promise<string | undefined> {
     const files: Record<string, string> = {};
     // Positions last: one of a session that is not known yet has no effect, and one that is too low repeats frames.
-    for (const name of SESSION_FILES.toReversed()) {
+    for (const name of FILES.toReversed()) {
       try {
         files[name] = await Deno.readTextFile(`${this.#directory}/${name}`);
       } catch (error) {
@@ -81,7 +96,7 @@ export class StoredSessions {
 }
 
 /**
- * Merges the session files of a boat that nodes have stored into those of its directory. Does nothing if there are none.
+ * Merges the files of a boat that nodes have stored into those of its directory. Does nothing if there are none.
  *
  * @param options.epoch the boat's current epoch
  * @param options.node this one: the directory has what it has stored; left out: the directory has nothing
@@ -98,21 +113,48 @@ export async function restoreSessions(
     signal?: AbortSignal | undefined;
   },
 ): Promise<void> {
-  const texts: string[] = [];
+  const found: { files: Record<string, unknown>; storedMs: number }[] = [];
+  /** What is only here was never stored, so that it is newer. */
+  let ownMs = Infinity;
   for await (const page of store.list({ prefix: sessionsPrefix(id), signal })) {
-    for (const { key } of page) {
-      if (node !== undefined && key === sessionsKey(id, node)) continue;
-      texts.push(new TextDecoder().decode(await store.get(key, { signal })));
+    for (const { key, lastModifiedMs: storedMs } of page) {
+      if (node !== undefined && key === sessionsKey(id, node)) ownMs = storedMs;
+      else found.push({ files: parse(new TextDecoder().decode(await store.get(key, { signal }))), storedMs });
     }
   }
-  if (texts.length === 0) return;
+  if (found.length === 0) return;
   const scratch = `${directory}/${SCRATCH}`;
   try {
-    const directories = texts.map((_, at) => `${scratch}/${at}`);
-    for (const [at, text] of texts.entries()) await writeFiles(`${scratch}/${at}`, parse(text));
+    const directories = found.map((_, at) => `${scratch}/${at}`);
+    for (const [at, { files }] of found.entries()) await writeFiles(`${scratch}/${at}`, files);
     await mergeSessions([directory, ...directories], { into: directory, epoch });
   } finally {
     await Deno.remove(scratch, { recursive: true });
+  }
+  const clocks = found.map(({ files, storedMs }) => ({ spans: spansIn(files), storedMs }));
+  await mergeClocks(clocks, { directory, ownMs });
+}
+
+/** Of the corrections of each epoch those count that were stored last. */
+async function mergeClocks(
+  clocks: { spans: readonly ClockSpan[]; storedMs: number }[],
+  { directory, ownMs }: { directory: string; ownMs: number },
+): Promise<void> {
+  if (clocks.every(({ spans }) => spans.length === 0)) return;
+  const own = await readClockSpans(directory, { log: silentLogger });
+  const merged = new ClockSpans();
+  const all = [...clocks, { spans: own.all, storedMs: ownMs }];
+  for (const { spans } of all.sort((a, b) => a.storedMs - b.storedMs)) merged.update(spans);
+  await clockFile(directory).write(encodeSpans(merged.all));
+}
+
+/** None if the file is missing or broken: the boat sends them again when it connects. */
+function spansIn({ [CLOCK_FILE]: text }: Record<string, unknown>): ClockSpan[] {
+  try {
+    return typeof text === "string" ? parseSpans(text) : [];
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof TypeError) return [];
+    throw error;
   }
 }
 

@@ -9,7 +9,7 @@ import {
   readNumber,
 } from "../../base/mod.ts";
 import { JOURNAL_FILE_MODE } from "../file/name.ts";
-import { type ClockSpan, ClockSpans } from "./clock_spans.ts";
+import { type ClockSpan, ClockSpans, isClockRate } from "./clock_spans.ts";
 
 /** Name of the file in a journal's directory. */
 export const CLOCK_FILE = "clock.json";
@@ -42,13 +42,14 @@ export function encodeSpans(spans: readonly ClockSpan[]): string {
   return JSON.stringify({ version: VERSION, spans: kept }) + "\n";
 }
 
-function parseSpans(text: string): ClockSpan[] {
+/** Reads the content of the file. @throws {SyntaxError|TypeError} it is none */
+export function parseSpans(text: string): ClockSpan[] {
   const found = asRecord(JSON.parse(text));
   if (found["version"] !== VERSION) throw new TypeError(`expected version ${VERSION}`);
   return readList(found, "spans").map((each) => {
     const span = asRecord(each);
     const rate = readNumber(span, "rate");
-    if (!(rate > 0.5 && rate < 2)) throw new TypeError(`"rate" is impossible`);
+    if (!isClockRate(rate)) throw new TypeError(`"rate" is impossible`);
     return {
       epochWord: readCount(span, "epoch_word"),
       firstSeq: readCount(span, "first_seq"),

@@ -17,6 +17,11 @@ export interface ClockSpan extends ClockMapping {
   lastSeq: number | undefined;
 }
 
+/** True for the rate of a clock that a mapping may have. */
+export function isClockRate(rate: number): boolean {
+  return rate > 0.5 && rate < 2;
+}
+
 /** The true time of a recorded one, microseconds since 1970. Order stays. */
 export function trueTimeOf(recordedUs: number, mapping: ClockMapping): number {
   return Math.round(mapping.trueUs + (recordedUs - mapping.recordedUs) * mapping.rate);
@@ -26,10 +31,16 @@ export function trueTimeOf(recordedUs: number, mapping: ClockMapping): number {
 export class ClockSpans {
   /** By epoch, in the order of numbers. */
   readonly #byEpoch = new Map<number, ClockSpan[]>();
+  #version = 0;
   #open: ClockSpan | undefined;
 
   constructor(spans: Iterable<ClockSpan> = []) {
     this.replace(spans);
+  }
+
+  /** Changes with the corrections. */
+  get version(): number {
+    return this.#version;
   }
 
   /** All, epoch by epoch. */
@@ -68,8 +79,15 @@ export class ClockSpans {
     return span ? trueTimeOf(timeUs, span) : timeUs;
   }
 
+  /** Replaces the corrections of all epochs that `spans` has, and of `epochWord`. */
+  update(spans: readonly ClockSpan[], epochWord?: number): void {
+    const replaced = new Set([epochWord, ...spans.map((span) => span.epochWord)]);
+    this.replace([...this.all.filter((span) => !replaced.has(span.epochWord)), ...spans]);
+  }
+
   /** Replaces all corrections. */
   replace(spans: Iterable<ClockSpan>): void {
+    this.#version++;
     this.#byEpoch.clear();
     this.#open = undefined;
     for (const span of spans) {

@@ -4,6 +4,7 @@ import {
   BlockError,
   type BlockLocations,
   BlockReader,
+  type ClockSpans,
   compress,
   epochWordOf,
   type FileBlockLocation,
@@ -31,6 +32,8 @@ export interface MadeBlock {
 
 /** Where the blocks of an archive are. */
 export interface ArchiveIndex extends Pick<JournalIndex, "isUnmounted" | "reader"> {
+  /** Corrections of the times of its frames; absent: there are none. */
+  readonly clock?: { readonly spans: Pick<ClockSpans, "all" | "version"> };
   locations(
     range: Parameters<JournalIndex["locations"]>[0],
   ): Promise<BlockLocations & { readonly made?: readonly MadeBlock[] }>;

@@ -159,7 +159,7 @@ export class BoatConnection {
   /** Starts the live stream. */
   startLive(): void {
     const { client, response, isPeer } = this.#opened();
-    const { source, devices, clock, events, missing, statusEveryMs } = this.#options;
+    const { source, archive, devices, clock, events, missing, statusEveryMs } = this.#options;
     const live = this.#live = new LiveSender({
       stream: client.live(this.#abort.signal),
       source,
@@ -170,6 +170,7 @@ export class BoatConnection {
       catchUpFrames: isPeer ? 0 : CATCH_UP_FRAMES,
       hasBatches: response.features.includes("batch"),
       hasBuses: response.features.includes("bus"),
+      ...(!isPeer && { corrections: archive?.index.clock?.spans }),
       statusEveryMs,
       clock,
       events: {

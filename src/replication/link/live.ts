@@ -1,4 +1,5 @@
 import type { Clock, Range } from "../../base/mod.ts";
+import { type ClockSpans, MAX_CLOCK_SPANS } from "../../journal/mod.ts";
 import { CAN_ID_MASK, packBus, type StoredFrame } from "../../frame/mod.ts";
 import { type CursorOptions, FrameCursor, type FrameSource, type MissingFrames } from "../../stream/mod.ts";
 import type { BoatLiveStream } from "../grpc/stream.ts";
@@ -65,6 +66,8 @@ export interface LiveSenderOptions {
   hasBatches: boolean;
   /** The cloud has the feature `bus`. */
   hasBuses: boolean;
+  /** Corrections of recorded times, which the cloud is sent; left out: none. */
+  corrections?: Pick<ClockSpans, "all" | "version"> | undefined;
   /** Default {@linkcode BOAT_STATUS_INTERVAL_MS}. */
   statusEveryMs?: number | undefined;
   clock: Clock;
@@ -89,12 +92,15 @@ export class LiveSender {
   /** Frames up to this sequence number are exempt from the rate limit. */
   #exemptThrough = 0;
   #collectMs = COLLECT_MS;
+  /** Version of the corrections that the cloud has. */
+  #corrected: number | undefined;
   /** Time since which a send is pending, monotonic; undefined if none is. */
   #blockedMs: number | undefined;
 
   constructor(options: LiveSenderOptions) {
-    const { source, fromSeq, events } = options;
+    const { source, fromSeq, events, corrections } = options;
     this.#options = options;
+    if (corrections?.all.length === 0) this.#corrected = corrections.version;
     this.#pacer = new LivePacer(options.rate);
     const missing = ({ fromSeq, toSeq, mayExist = false }: MissingFrames) =>
       events[mayExist ? "unread" : "missing"]({ start: fromSeq, end: toSeq + 1 });
@@ -116,7 +122,10 @@ export class LiveSender {
    */
   async run(): Promise<void> {
     const { boatStatus, fromSeq, catchUpFrames } = this.#options;
-    const sendStatus = (status: BoatStatus) => this.#options.stream.send({ kind: "status", status });
+    const sendStatus = async (status: BoatStatus) => {
+      await this.#options.stream.send({ kind: "status", status });
+      await this.#sendCorrections();
+    };
     const first = boatStatus();
     this.#exemptThrough = Math.min(first.headSeq, fromSeq + catchUpFrames - 1);
     let isSendingStatus = false;
@@ -184,6 +193,13 @@ export class LiveSender {
       this.#options.events.acknowledged(status);
     }
     if (this.#phase.kind === "sending") throw new Error("the cloud ended the live stream");
+  }
+
+  async #sendCorrections(): Promise<void> {
+    const { corrections, stream } = this.#options;
+    if (!corrections || corrections.version === this.#corrected) return;
+    this.#corrected = corrections.version;
+    await stream.send({ kind: "clock", spans: corrections.all.slice(-MAX_CLOCK_SPANS) });
   }
 
   /** Somebody who begins to read need not wait until a longer time is over. */

@@ -1,5 +1,13 @@
 import type { Range } from "../../base/mod.ts";
-import { DIGEST_BYTES, type WindowDigest, windowEnd, windowStart } from "../../journal/mod.ts";
+import {
+  type ClockSpan,
+  DIGEST_BYTES,
+  isClockRate,
+  MAX_CLOCK_SPANS,
+  type WindowDigest,
+  windowEnd,
+  windowStart,
+} from "../../journal/mod.ts";
 import {
   BOOL,
   bytes,
@@ -218,6 +226,40 @@ const BATCH: MessageType<readonly LiveFrame[]> = {
   },
 };
 
+/** True microseconds that pass in a recorded one, times 10^12. */
+const RATE: FieldType<number> = {
+  initial: () => 1,
+  write: (w, field, rate) => w.uint64(field, Math.round(rate * RATE_SCALE)),
+  read(r) {
+    const rate = r.uint64() / RATE_SCALE;
+    if (!isClockRate(rate)) throw new WireError(`rate ${rate} of a clock is impossible`);
+    return rate;
+  },
+};
+const RATE_SCALE = 1e12;
+/** Sequence numbers begin at 1. */
+const LAST_SEQ: FieldType<number | undefined> = {
+  initial: () => undefined,
+  write: (w, field, value) => w.uint64(field, value ?? 0),
+  read: (r) => r.uint64() || undefined,
+};
+const CLOCK = message<{ spans: readonly ClockSpan[] }>({
+  spans: [
+    1,
+    list(
+      message<ClockSpan>({
+        epochWord: [1, UINT32],
+        firstSeq: [2, UINT64],
+        lastSeq: [3, LAST_SEQ],
+        recordedUs: [4, UINT64],
+        trueUs: [5, UINT64],
+        rate: [6, RATE],
+      }),
+      MAX_CLOCK_SPANS,
+    ),
+  ],
+});
+
 const BOAT_STATUS = message<BoatStatus>({ headSeq: [1, UINT64], journalBytes: [2, UINT64] });
 
 /** `LiveUpstream`, which has at most one of its fields. */
@@ -226,6 +268,7 @@ export const liveUpstreamCodec: Codec<LiveUpstream> = codec({
     if (upstream.kind === "frame") nested(FRAME).write(w, 1, upstream.frame);
     else if (upstream.kind === "status") nested(BOAT_STATUS).write(w, 2, upstream.status);
     else if (upstream.kind === "batch") nested(BATCH).write(w, 100, upstream.frames);
+    else if (upstream.kind === "clock") nested(CLOCK).write(w, 101, upstream);
   },
   read(r) {
     let upstream: LiveUpstream = { kind: "unknown" };
@@ -233,6 +276,7 @@ export const liveUpstreamCodec: Codec<LiveUpstream> = codec({
       if (field === 1) upstream = { kind: "frame", frame: r.message(FRAME.read) };
       else if (field === 2) upstream = { kind: "status", status: r.message(BOAT_STATUS.read) };
       else if (field === 100) upstream = { kind: "batch", frames: r.message(BATCH.read) };
+      else if (field === 101) upstream = { kind: "clock", ...r.message(CLOCK.read) };
       else r.skip();
     }
     return upstream;

@@ -1,5 +1,5 @@
 import type { Range } from "../../base/mod.ts";
-import { MAX_WINDOW_DIGESTS, type WindowDigest } from "../../journal/mod.ts";
+import { type ClockSpan, MAX_WINDOW_DIGESTS, type WindowDigest } from "../../journal/mod.ts";
 
 /** Maximum encoded length of a message, bytes; also the default limit of gRPC. */
 export const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
@@ -132,6 +132,7 @@ export type LiveUpstream =
   | { kind: "frame"; frame: LiveFrame }
   | { kind: "status"; status: BoatStatus }
   | { kind: "batch"; frames: readonly LiveFrame[] }
+  | { kind: "clock"; spans: readonly ClockSpan[] }
   | { kind: "unknown" };
 
 /** Message from the cloud on the live stream. */

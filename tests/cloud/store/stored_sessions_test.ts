@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { silentLogger, systemClock } from "../../../src/base/mod.ts";
-import { RingPool } from "../../../src/broker/mod.ts";
-import { type FrameStore, ObjectCache, type OpenReplica, Replica } from "../../../src/cloud/mod.ts";
+import { type FrameStore, ObjectCache } from "../../../src/cloud/mod.ts";
 import { openStore, StoreError } from "../../../src/object_store/mod.ts";
 import { SessionError } from "../../../src/stream/mod.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -9,17 +7,9 @@ import { inFolder } from "../../support/folder.ts";
 import { needs } from "../../support/needs.ts";
 import { range } from "../../support/session.ts";
 import { WrappedStore } from "../../support/wrapped_store.ts";
-import { batch, BOAT, CloudFixture } from "../cloud_fixture.ts";
+import { batch, BOAT, CloudFixture, openReplica } from "../cloud_fixture.ts";
 
 const CLOUD = needs({ permissions: ["net", "read", "write", "env", "sys"] });
-
-const openReplica: OpenReplica = (parts) =>
-  Replica.open({
-    ...parts,
-    ...{ ringFrames: 1024, maxValues: 100, deviceIdleTimeoutMs: 0, pool: new RingPool() },
-    sessionLimits: () => ({ maxSessions: 10, maxSessionsPerOwner: 10, maxTimeoutMs: 3_600_000 }),
-    ...{ clock: systemClock, log: silentLogger },
-  });
 
 async function withStore(
   work: (parts: { folder: string; store: WrappedStore; frameStore: FrameStore }) => Promise<void>,
