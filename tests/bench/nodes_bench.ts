@@ -92,7 +92,7 @@ export async function nodesFleetBench({ boats }: { boats: number }): Promise<voi
   let receivedWaitMs = 0;
   const cpu = await cpuOf(cluster, () => receivedWaitMs = Math.max(receivedWaitMs, fleet.sample().receivedWaitMs));
   const { made, reconnects, lost } = fleet.sample();
-  const what = `${boats} boats with ${RATE} frames/s in 5 messages/s, 2 nodes`;
+  const what = `${boats} boats with ${RATE} frames/s, which nobody reads, 2 nodes`;
   report({ name: `${what}: frames`, value: (made - before.made) / (MEASURE_MS / 1000), unit: "1/s" });
   report({ name: `${what}: CPU of a boat`, value: cpu / boats, unit: "% of a core" });
   report({ name: `${what}: longest wait for received`, value: receivedWaitMs / 1000, unit: "s", bar: "<= 6" });
