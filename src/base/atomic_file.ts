@@ -81,7 +81,6 @@ export async function replaceFile<T>(
   const [path, temporary] = [`${directory}/${name}`, `${directory}/.${name}.tmp`];
   let content: FileError["content"] = "untouched";
   try {
-    await removeIfExists(temporary);
     const result = await writeNew(temporary, { mode, write });
     content = "unknown";
     await Deno.rename(temporary, path);
@@ -97,10 +96,22 @@ async function writeNew<T>(
   path: string,
   { mode, write }: { mode: number; write: (file: Deno.FsFile) => Promise<T> },
 ): Promise<T> {
-  using file = await Deno.open(path, { write: true, createNew: true, mode });
+  using file = await createNew(path, mode);
   const result = await write(file);
   await file.sync();
   return result;
+}
+
+/** Creates a file, in place of one that a crash has left. */
+async function createNew(path: string, mode: number): Promise<Deno.FsFile> {
+  const options = { write: true, createNew: true, mode };
+  try {
+    return await Deno.open(path, options);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+    await Deno.remove(path);
+    return await Deno.open(path, options);
+  }
 }
 
 /** Writes all bytes. @throws {Error} error of the system */

@@ -30,16 +30,22 @@ export async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<vo
   while (done < bytes.length) done += await file.write(bytes.subarray(done));
 }
 
+/** An open file. */
+export interface OpenFile {
+  file: Deno.FsFile;
+  path: string;
+  /** Metadata of the open file. */
+  info: Pick<Deno.FileInfo, "ino" | "dev">;
+}
+
 /**
  * Checks that an open file is still the one at its path: writes to a deleted file succeed, and are lost.
  *
  * @throws {Deno.errors.NotFound} it is not
  */
-export async function requireInPlace(file: Deno.FsFile, path: string): Promise<void> {
-  const [opened, named] = await Promise.all([file.stat(), Deno.stat(path)]);
-  if (opened.ino !== named.ino || opened.dev !== named.dev) {
-    throw new Deno.errors.NotFound(`Another file is at ${path} now`);
-  }
+export async function requireInPlace({ path, info }: Omit<OpenFile, "file">): Promise<void> {
+  const { ino, dev } = await Deno.stat(path);
+  if (ino !== info.ino || dev !== info.dev) throw new Deno.errors.NotFound(`Another file is at ${path} now`);
 }
 
 /** A journal file that is being written: created, extended block by block, and completed with an index. */
@@ -48,15 +54,17 @@ export class JournalFile {
   readonly header: FileHeader;
   readonly #options: JournalFileOptions;
   readonly #file: Deno.FsFile;
+  readonly #info: Deno.FileInfo;
   readonly #offsets: number[] = [];
   #bytes = FILE_HEADER_BYTES;
 
-  private constructor(options: JournalFileOptions, file: Deno.FsFile) {
+  private constructor(options: JournalFileOptions, { file, info }: { file: Deno.FsFile; info: Deno.FileInfo }) {
     const { path, blockBytes, compression, epochWord } = options;
     this.path = path;
     this.header = { version: 2, blockBytes, compression, epochWord };
     this.#options = options;
     this.#file = file;
+    this.#info = info;
   }
 
   /**
@@ -67,7 +75,7 @@ export class JournalFile {
   static async create(options: JournalFileOptions): Promise<JournalFile> {
     const { path, directory } = options;
     const file = await Deno.open(path, { write: true, createNew: true, mode: JOURNAL_FILE_MODE });
-    const journal = new JournalFile(options, file);
+    const journal = new JournalFile(options, { file, info: file.statSync() });
     try {
       await writeAll(file, encodeFileHeader(journal.header));
       // Before any block: a torn header could misrepresent all of them.
@@ -116,7 +124,7 @@ export class JournalFile {
       offsets.push(end);
       end += head.length + data.length;
     }
-    await requireInPlace(this.#file, this.path);
+    await requireInPlace({ path: this.path, info: this.#info });
     await writeAll(this.#file, concat(parts));
     await this.#file.syncData();
     this.#bytes = end;

@@ -2,7 +2,7 @@ import { removeIfExists, syncDirectory } from "../../base/mod.ts";
 import type { Message } from "../../frame/mod.ts";
 import { readFileAt } from "../file/source.ts";
 import { JOURNAL_FILE_MODE } from "../file/name.ts";
-import { requireInPlace, writeAll } from "../file/journal_file.ts";
+import { type OpenFile, requireInPlace, writeAll } from "../file/journal_file.ts";
 import { maxWalBytes, readWal, type Wal, WalBuffer, type WalHeader } from "./wal.ts";
 import {
   type BlockDevice,
@@ -111,7 +111,7 @@ export class WalFile {
   readonly #directory: string;
   readonly #path: string;
   readonly #buffer = new WalBuffer();
-  #file: Deno.FsFile | undefined;
+  #open: OpenFile & { position: number } | undefined;
   /** Incremented with each block: a write that completes after its block has ended is ignored. */
   #generation = 0;
   /** True until part of this block is on disk: the file still holds an older block, which is in the journal. */
@@ -148,10 +148,14 @@ export class WalFile {
     const lastSeq = this.#lastSeq;
     const bytes = this.#buffer.from(offset);
     if (bytes.length === 0) return lastSeq;
-    const file = await this.#open();
+    const open = await this.#opened();
+    const { file } = open;
     if (isStale) await file.truncate(0);
-    await file.seek(offset, Deno.SeekMode.Start);
+    if (open.position !== offset) await file.seek(offset, Deno.SeekMode.Start);
+    // Unknown until all is written.
+    open.position = NaN;
     await writeAll(file, bytes);
+    open.position = offset + bytes.length;
     await file.syncData();
     if (generation !== this.#generation) return lastSeq;
     this.#isStale = false;
@@ -159,24 +163,26 @@ export class WalFile {
     return lastSeq;
   }
 
-  async #open(): Promise<Deno.FsFile> {
-    if (this.#file) {
-      await requireInPlace(this.#file, this.#path);
-      return this.#file;
+  async #opened(): Promise<OpenFile & { position: number }> {
+    if (this.#open) {
+      await requireInPlace(this.#open);
+      return this.#open;
     }
-    this.#file = await Deno.open(this.#path, { write: true, create: true, mode: JOURNAL_FILE_MODE });
+    const path = this.#path;
+    const file = await Deno.open(path, { write: true, create: true, mode: JOURNAL_FILE_MODE });
+    this.#open = { file, path, info: await file.stat(), position: 0 };
     await syncDirectory(this.#directory);
-    return this.#file;
+    return this.#open;
   }
 
   /** Closes the file. The next flush opens it and writes the whole block again, as the file may have been replaced. */
   close(): void {
     try {
-      this.#file?.close();
+      this.#open?.file.close();
     } catch {
       // Closed by the system already.
     }
-    this.#file = undefined;
+    this.#open = undefined;
     this.#synced = 0;
   }
 }
