@@ -145,7 +145,7 @@ async function startBalancer(
   timeout connect 2s
   timeout client 1h
   timeout server 1h
-  timeout check 1s
+  timeout check 5s
   option redispatch
   option httpchk GET /readyz
 listen boats

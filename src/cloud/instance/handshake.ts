@@ -62,6 +62,17 @@ export class InstanceHandshakes {
       : await this.#draft(request, { connection, known });
   }
 
+  /**
+   * True if the boat cannot be answered before the store was listed: it has no digests, takes what it is not asked for as
+   * known here, and would begin a new epoch when it has not sent that.
+   */
+  awaitsStore({ epoch, features }: HandshakeRequest): boolean {
+    const { record } = this.#options;
+    if (epoch && features.includes("digest")) return false;
+    const isSame = !epoch || record.epoch === epoch.toHex();
+    return record.isUnlisted || !record.knowsHoles() && (!isSame || record.received.last === 0);
+  }
+
   /** Accepts the boat's declarations, and answers with what the cloud requests. */
   async accept(
     request: HandshakeRequest,

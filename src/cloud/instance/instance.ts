@@ -237,13 +237,13 @@ export class Instance {
     return this.#turns.run(async () => {
       const wasOpen = this.isOpen;
       // Opening lists the store again.
-      if (this.record.isUnlisted && !this.#sessions.isOpen()) await this.#close();
+      const isUnlisted = this.record.isUnlisted || this.#handshakes.awaitsStore(request);
+      if (isUnlisted && !this.#sessions.isOpen()) await this.#close();
       const journal = await this.#open();
       if (wasOpen) await this.#stores.update({ isListing: this.record.mayBeElsewhere(request) });
       const { failure } = this.#stores;
       if (failure !== undefined) throw unavailable(`nothing can be recorded: ${failure}`);
-      // A boat without digests takes what it is not asked for as known here.
-      if (this.record.isUnlisted && !(request.epoch && request.features.includes("digest"))) throw notListed();
+      if (this.#handshakes.awaitsStore(request)) throw notListed();
       const response = await this.#handshakes.answer(request, { connection, journal });
       this.#receivedMs = this.#options.clock.monoMs();
       // After a crash the files may have more frames than the saved state: it must say so first.

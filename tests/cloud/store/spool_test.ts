@@ -235,6 +235,24 @@ Deno.test(
 );
 
 Deno.test(
+  "a boat without digests is not told that all is here when the store is away as its files are opened again",
+  CLOUD,
+  () =>
+    withStore(async ({ folder, store, frameStore }) => {
+      await using cloud = await CloudFixture.start(`${folder}/data`, { frameStore });
+      await cloud.greeted({ headSeq: 5 });
+      store.isAway = true;
+      // Nothing of it is here, and files that are idle are closed.
+      cloud.boat.runHousekeeping(0);
+      await eventually("the files to be closed", () => !cloud.boat.isOpen);
+      await assert.rejects(cloud.greeted({ headSeq: 500 }), /what it has of the boat is unknown/);
+      store.isAway = false;
+      const { response } = await cloud.greeted({ headSeq: 600 });
+      assert.deepEqual([response.holes, response.liveStartFrom], [[{ start: 1, end: 600 }], 600]);
+    }),
+);
+
+Deno.test(
   "of a boat that came while the store was away the former epochs are known later, also after a restart in between",
   CLOUD,
   () =>
