@@ -16,8 +16,8 @@ export interface Program {
 
 /** Size of the young generation, MB: small, because most objects of a frame are short-lived. */
 const SMALL_MEMORY = ["--v8-flags=--max-semi-space-size=4"];
-/** The old generation grows by half before it is collected: with many boats the memory of a process would double. */
-const SMALL_HEAP = ["--v8-flags=--max-semi-space-size=4,--heap-growing-percent=50"];
+/** The old generation doubles before it is collected: with many boats it would take more, and more often would cost more. */
+const MANY_BOATS = ["--v8-flags=--max-semi-space-size=16,--heap-growing-percent=100"];
 
 /** All released programs. */
 export const PROGRAMS: readonly Program[] = [
@@ -26,7 +26,7 @@ export const PROGRAMS: readonly Program[] = [
     name: "vbg-cloud",
     file: "main_cloud.ts",
     permissions: PERMISSIONS.cloud,
-    runtimeFlags: SMALL_HEAP,
+    runtimeFlags: MANY_BOATS,
     isServer: true,
   },
   { name: "vbg", file: "main.ts", permissions: PERMISSIONS.vbg, runtimeFlags: SMALL_MEMORY, isServer: false },

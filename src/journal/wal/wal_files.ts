@@ -106,12 +106,20 @@ export function decodeOpening(opening: unknown): Opening {
 /** Names of the two WAL files, beside the journal's files. */
 export const WAL_NAMES = ["tail-a", "tail-b"] as const;
 
+/**
+ * That the file is still at its path is checked this often: until its block is in the journal, the whole block is in memory,
+ * and is written again.
+ */
+const FLUSHES_PER_CHECK = 5;
+
 /** One WAL file and the block that goes into it. */
 export class WalFile {
   readonly #directory: string;
   readonly #path: string;
   readonly #buffer = new WalBuffer();
   #open: OpenFile & { position: number } | undefined;
+  /** Since the file was opened. */
+  #flushes = 0;
   /** Incremented with each block: a write that completes after its block has ended is ignored. */
   #generation = 0;
   /** True until part of this block is on disk: the file still holds an older block, which is in the journal. */
@@ -165,9 +173,10 @@ export class WalFile {
 
   async #opened(): Promise<OpenFile & { position: number }> {
     if (this.#open) {
-      await requireInPlace(this.#open);
+      if (this.#flushes++ % FLUSHES_PER_CHECK === 0) await requireInPlace(this.#open);
       return this.#open;
     }
+    this.#flushes = 0;
     const path = this.#path;
     const file = await Deno.open(path, { write: true, create: true, mode: JOURNAL_FILE_MODE });
     this.#open = { file, path, info: await file.stat(), position: 0 };

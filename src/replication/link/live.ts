@@ -17,6 +17,8 @@ const MIN_PAUSE_MS = 10;
 const COLLECT_MS = 20;
 /** Whatever the cloud asks for. */
 const MAX_COLLECT_MS = 5000;
+/** Memory for copied payloads that is allocated at once. */
+const COPIES_BYTES = 8192;
 /** Maximum payload bytes of a batch; far below the maximum message. */
 const MAX_BATCH_BYTES = 1024 * 1024;
 
@@ -92,6 +94,9 @@ export class LiveSender {
   /** Frames up to this sequence number are exempt from the rate limit. */
   #exemptThrough = 0;
   #collectMs = COLLECT_MS;
+  /** Memory of copied payloads, and how much of it is used. */
+  #copies: Uint8Array = new Uint8Array(0);
+  #copied = 0;
   /** Version of the corrections that the cloud has. */
   #corrected: number | undefined;
   /** Time since which a send is pending, monotonic; undefined if none is. */
@@ -241,10 +246,16 @@ export class LiveSender {
     }
   }
 
-  /** Copies the payload: the memory of the ring is reused while frames wait. */
+  /** Copies the payload: the memory of the ring is reused while frames wait. One memory for many is cheaper. */
   #copy({ seq, timeUs, id, bus, data, offset, length }: StoredFrame): LiveFrame {
     const canId = this.#options.hasBuses ? packBus(id, bus) : id;
-    return { seq, timestampUs: timeUs, canId, data: data.slice(offset, offset + length) };
+    if (this.#copied + length > this.#copies.length) {
+      this.#copies = new Uint8Array(Math.max(COPIES_BYTES, length));
+      this.#copied = 0;
+    }
+    const [copies, at] = [this.#copies, this.#copied];
+    for (let i = 0; i < length; i++) copies[at + i] = data[offset + i] ?? 0;
+    return { seq, timestampUs: timeUs, canId, data: copies.subarray(at, this.#copied += length) };
   }
 
   /** Waits `ms`, or until resumed; not at all if stopped. */
