@@ -26,10 +26,10 @@ export interface SessionOptions<Up, Down> {
 }
 
 /**
- * Minimum interval between statuses. It is checked once a second, so a status is sent every four: a frame that arrives just
- * after a status and is synced a second later is acknowledged within six.
+ * Minimum interval between statuses. It is checked once a second, so a status is sent every three: a frame that is collected
+ * for a second, arrives just after a status and is synced a second later is acknowledged within six.
  */
-const STATUS_EVERY_MS = 3500;
+const STATUS_EVERY_MS = 2500;
 /** A status is sent sooner when this many further frames are durable. */
 const STATUS_EVERY_FRAMES = 10_000;
 /** Frames between two checkpoints. */
