@@ -140,6 +140,15 @@ export async function removeIfExists(path: string): Promise<void> {
   }
 }
 
+/** Removes a file if it exists and can be removed. */
+export function tryRemoveSync(path: string): void {
+  try {
+    Deno.removeSync(path);
+  } catch {
+    // It does not exist, or the disk is read-only.
+  }
+}
+
 /**
  * Reads a whole file; undefined when it does not exist.
  *

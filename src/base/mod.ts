@@ -3,7 +3,7 @@
  *
  * @module
  */
-export { AtomicFile, type DurableFile, removeIfExists, syncDirectory } from "./atomic_file.ts";
+export { AtomicFile, type DurableFile, removeIfExists, syncDirectory, tryRemoveSync } from "./atomic_file.ts";
 export * from "./certificate_end.ts";
 export * from "./clock.ts";
 export * from "./directory_lock.ts";

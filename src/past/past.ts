@@ -256,7 +256,7 @@ export class Past {
     this.#kept.clear();
     for (const { path } of files) {
       this.#done.delete(path);
-      void removeTablesFile(path);
+      removeTablesFile(path);
     }
   }
 

@@ -1,5 +1,5 @@
 import { gunzipSync, gzipSync } from "node:zlib";
-import { AtomicFile, errorText, type Logger, removeIfExists } from "../base/mod.ts";
+import { AtomicFile, errorText, type Logger, tryRemoveSync } from "../base/mod.ts";
 import { MAX_TABLES_BYTES } from "../broker/mod.ts";
 import { JOURNAL_FILE_MODE, tablesOf } from "../journal/mod.ts";
 import { PastTables, type PastTablesOptions } from "./tables.ts";
@@ -35,9 +35,12 @@ export async function writeTablesFile(path: string, tables: PastTables): Promise
   await fileOf(path).write(gzipSync(tables.encode()));
 }
 
-/** Removes the tables at the start of a journal file, if there are any: they are made again. */
-export async function removeTablesFile(path: string): Promise<void> {
-  await removeIfExists(tablesOf(path)).catch(() => {});
+/**
+ * Removes the tables at the start of a journal file, if there are any: they are made again. At once, so that they are gone when
+ * the corrections are stored that have outdated them.
+ */
+export function removeTablesFile(path: string): void {
+  tryRemoveSync(tablesOf(path));
 }
 
 function fileOf(path: string): AtomicFile {

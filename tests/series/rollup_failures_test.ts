@@ -167,3 +167,36 @@ Deno.test(
       await rollup.stop();
     }),
 );
+
+Deno.test(
+  "when times are corrected, sidecars of other times are gone at once, before a crash can keep them; they are built again",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      await using journal = await TestJournal.open(folder, RECORDING);
+      const messages = sensorTraffic(new Random(1), { count: 2000, everyMs: 6000 });
+      const half = messages.length / 2;
+      journal.append(1, messages.slice(0, half));
+      await journal.writer.rotate();
+      journal.append(half + 1, messages.slice(half));
+      await journal.writer.rotate();
+      const { index } = journal;
+      const rollup = openRollup(index);
+      await rollup.caughtUp();
+      const [first, second] = index.files;
+      assert.ok(first && second);
+      assert.deepEqual(sidecars(folder), [first, second].map(({ path }) => sidecarOf(path)));
+      const byUs = 12 * 3_600_000_000;
+      const { epochWord, recordedUs } = second;
+      const frames = { epochWord, firstSeq: half + 1, lastSeq: undefined };
+      index.clock.spans.replace([{ ...frames, recordedUs, trueUs: recordedUs + byUs, rate: 1 }]);
+      index.noteClock();
+      assert.deepEqual(sidecars(folder), [sidecarOf(first.path)]);
+      await rollup.caughtUp();
+      assert.equal(sidecars(folder).length, 2);
+      const later = messages.slice(half).map((each) => ({ ...each, timeUs: each.timeUs + byUs }));
+      const api = new TestApi({ ...journal, rollup, buses: BUSES });
+      await checkRandomly(api, known([...messages.slice(0, half), ...later]), { seed: 3, rounds: 10, buses: BUSES });
+      await rollup.stop();
+    }),
+);

@@ -137,9 +137,7 @@ export class RolledFile {
   }
 
   get #sidecar(): string {
-    return this.#info.isOutside && this.#context.outside
-      ? this.#context.outside.pathOf(this.path)
-      : sidecarOf(this.path);
+    return sidecarPathOf(this.#info, this.#context);
   }
 
   /** Size of the journal file, bytes: one that is written has grown since it was listed. */
@@ -300,6 +298,14 @@ export class RolledFile {
     this.#pending = undefined;
     if (this.#info.isOutside) await this.#context.outside?.written(this.path, this.#end);
   }
+}
+
+/** Path of the sidecar of a file. */
+export function sidecarPathOf(
+  { path, isOutside }: Pick<JournalFileInfo, "path" | "isOutside">,
+  { outside }: Pick<RolledFileContext, "outside">,
+): string {
+  return isOutside && outside ? outside.pathOf(path) : sidecarOf(path);
 }
 
 /** True if the buckets of another block may be merged. This also bounds the time that merging takes. */

@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { errorText, type Logger, pathExists, pause } from "../../base/mod.ts";
+import { errorText, type Logger, pathExists, pause, tryRemoveSync } from "../../base/mod.ts";
 import type { Decoder } from "../../broker/mod.ts";
 import { type JournalFileInfo, type JournalIndex, parseFileName, type WrittenBlock } from "../../journal/mod.ts";
 import { type SeriesField, seriesFieldsOf } from "../fields.ts";
@@ -10,6 +10,7 @@ import {
   RolledFile,
   type RolledFileContext,
   type RolledPart,
+  sidecarPathOf,
   type WantedSeries,
 } from "./rolled_file.ts";
 import { RollupError } from "./rollup_file.ts";
@@ -225,6 +226,9 @@ export class SeriesRollup {
     for (const path of paths) {
       this.#discarded.add(path);
       this.#fresh.add(path);
+      // Before the corrections are stored: after a crash in between, nothing may have the former times.
+      const info = this.#options.index.infoOf(path);
+      if (info) tryRemoveSync(sidecarPathOf(info, this.#context));
     }
     this.#wake();
   }
