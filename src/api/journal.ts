@@ -26,6 +26,7 @@ export {
   type BusCounts,
   CLOCK_FILE,
   type ClockMapping,
+  type ClockSpan,
   compress,
   type Compression,
   type DeviceProduct,

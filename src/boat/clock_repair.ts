@@ -50,6 +50,38 @@ interface Part {
   settled?: ClockSpan | null;
 }
 
+/** Frames between two looks at the clock whose offsets are remembered, a power of two. */
+const RECENT_FRAMES = 4096;
+
+/** Wall time minus monotonic time of the newest frames, to find the one before which the wall clock was set. */
+class RecentOffsets {
+  readonly #seqs = new Float64Array(RECENT_FRAMES);
+  readonly #offsetsUs = new Float64Array(RECENT_FRAMES);
+  #count = 0;
+
+  push(seq: number, offsetUs: number): void {
+    const at = this.#count++ & (RECENT_FRAMES - 1);
+    this.#seqs[at] = seq;
+    this.#offsetsUs[at] = offsetUs;
+  }
+
+  clear(): void {
+    this.#count = 0;
+  }
+
+  /** The first of the newest frames that are all nearer to `afterUs` than to `beforeUs`; undefined: none is. */
+  firstAfter({ beforeUs, afterUs }: { beforeUs: number; afterUs: number }): number | undefined {
+    let first: number | undefined;
+    for (let back = 1; back <= Math.min(this.#count, RECENT_FRAMES); back++) {
+      const at = (this.#count - back) & (RECENT_FRAMES - 1);
+      const offsetUs = this.#offsetsUs[at] ?? NaN;
+      if (!(Math.abs(offsetUs - afterUs) < Math.abs(offsetUs - beforeUs))) return first;
+      first = this.#seqs[at];
+    }
+    return first;
+  }
+}
+
 /**
  * Corrects the times of what was recorded since the start while the wall clock was wrong, by GNSS messages. The journal keeps
  * what it has; its readers get the corrections, which are stored beside it.
@@ -61,6 +93,7 @@ export class ClockRepair {
   /** Corrections of earlier starts. */
   readonly #before: readonly ClockSpan[];
   readonly #parts: Part[] = [];
+  readonly #recent = new RecentOffsets();
   #own: readonly ClockSpan[] = [];
   #estimate: ClockEstimate | undefined;
   #errorUs = 0;
@@ -96,6 +129,7 @@ export class ClockRepair {
     const isNew = !part || seq <= this.#head || Math.abs(offsetUs - part.offsetUs) > LARGE_STEP_US;
     this.#head = seq;
     if (isNew) this.#begin(seq);
+    this.#recent.push(seq, offsetUs);
     const gnssUs = gnssTimeOf(message);
     if (gnssUs === undefined) return;
     const src = sourceOfId(id);
@@ -110,7 +144,11 @@ export class ClockRepair {
     const part = this.#parts.at(-1);
     if (!part) return;
     const isOver = this.#options.clock.monoMs() * 1000 - part.fromUs > PART_US;
-    if (isOver || Math.abs(this.#offsetUs - part.offsetUs) > STEP_US) this.#begin(this.#head + 1);
+    const offsets = { beforeUs: part.offsetUs, afterUs: this.#offsetUs };
+    const isSet = Math.abs(offsets.afterUs - offsets.beforeUs) > STEP_US;
+    if (isSet) this.#begin(this.#recent.firstAfter(offsets) ?? this.#head + 1);
+    else if (isOver) this.#begin(this.#head + 1);
+    this.#recent.clear();
     if (++this.#round % ROUNDS_PER_LOOK === 0) this.#look();
   }
 

@@ -17,6 +17,7 @@ export interface HistoryRequest {
 
 /** Corrections of recorded times, as in the file `clock.json` of a journal. */
 export interface JournalClock {
+  /** Version of the format. */
   version: 1;
   /** Frames that were recorded with a wrong clock. */
   spans: {

@@ -272,7 +272,7 @@ class RolledReading {
     for (const { path, epochWord, block: { offset }, ranges } of edges) {
       try {
         const recorded = await reader.read(path, { offset, bytes: 0 });
-        const block = recorded.retimed(index.clock?.spans.of(epochWord, recorded.baseSeq ?? NaN));
+        const block = index.clock?.spans.timed(recorded, epochWord) ?? recorded;
         await scanBlock(block, { fold, index, slices: this.#slices, ranges });
       } catch (error) {
         // Deleted or damaged since: other readers skip it, too.

@@ -7,7 +7,7 @@ import { Past } from "../../src/past/mod.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { inFolder } from "../support/folder.ts";
 import { framesOf } from "../support/journal_files.ts";
-import { message, START_US } from "../support/messages.ts";
+import { type FrameInit, message, START_US } from "../support/messages.ts";
 import { needs } from "../support/needs.ts";
 import { reader } from "../past/past_fixture.ts";
 
@@ -53,30 +53,40 @@ class Start implements AsyncDisposable {
   }
 
   /** Records some seconds. @param trueUsOf the true time, which GNSS tells a tenth of a second late */
-  async run(seconds: number, { trueUs, gnssAfter, step, liar }: {
+  async run(seconds: number, { trueUs, gnssAfter, step, liar, perSecond = 1 }: {
     trueUs: () => number;
     gnssAfter: number;
+    /** Messages; default 1. A step is before one of the last. */
+    perSecond?: number;
     step?: { at: number; ms: number };
     /** Another receiver tells the time with this error, microseconds. */
     liar?: number;
   }): Promise<Map<number, number>> {
     const times = new Map<number, number>();
-    for (let second = 0; second < seconds; second++) {
-      this.#clock.advance(1000);
-      if (step?.at === second) this.#clock.jump(step.ms);
-      const isGnss = second >= gnssAfter;
-      const told = trueUs() - 10_000;
-      const init = isGnss ? { pgn: 126992, data: systemTime(told), src: 3 } : { pgn: 127250, src: 4 };
+    const record = (init: FrameInit) => {
       const each = message({ ...init, timeUs: this.#clock.wallUs(), monoMs: this.#clock.monoMs() });
       const seq = this.broker.publish(each, this.journal.next());
       this.journal.append(seq, each);
       this.repair.message(each, seq);
+      times.set(seq, trueUs());
+      return seq;
+    };
+    for (let second = 0; second < seconds; second++) {
+      for (let i = 1; i < perSecond; i++) {
+        this.#clock.advance(1000 / perSecond);
+        if (step?.at === second && i === Math.floor(perSecond * 0.7)) this.#clock.jump(step.ms);
+        record({ pgn: 127250, src: 4 });
+      }
+      this.#clock.advance(1000 / perSecond);
+      if (step?.at === second && perSecond === 1) this.#clock.jump(step.ms);
+      const told = trueUs() - 10_000;
+      const isGnss = second >= gnssAfter;
+      const seq = record(isGnss ? { pgn: 126992, data: systemTime(told), src: 3 } : { pgn: 127250, src: 4 });
       this.repair.runHousekeeping();
       if (liar !== undefined) {
         const [timeUs, monoMs] = [this.#clock.wallUs(), this.#clock.monoMs()];
         this.repair.message(message({ pgn: 126992, data: systemTime(told + liar), src: 9, timeUs, monoMs }), seq + 0.5);
       }
-      times.set(seq, trueUs());
       if (second % 100 === 0) await this.journal.sync();
     }
     await this.journal.sync();
@@ -193,5 +203,26 @@ Deno.test(
       await assertCorrected(start.journal, times);
       await start.run(3000, { trueUs, gnssAfter: 0, liar: -5_000_000 });
       await assertCorrected(start.journal, times);
+    }),
+);
+
+Deno.test(
+  "a clock that is set by less than a second, within a block and between two looks at it, is right for every frame",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      const clock = new FakeClock();
+      const trueUs = () => START_US + clock.monoMs() * 1000;
+      clock.jump(-10 * DAY_MS);
+      await using start = await Start.begin(folder, { clock, boot: 1 });
+      const times = new Map<number, number>();
+      for (const ms of [400, -700]) {
+        const options = { trueUs, gnssAfter: 0, perSecond: 20, step: { at: 303, ms } };
+        for (const [seq, time] of await start.run(600, options)) times.set(seq, time);
+      }
+      await assertCorrected(start.journal, times);
+      const spans = start.journal.index.clock.spans.all;
+      // Frames are numbered from 1; before the 14th of the 304th second, and 600 seconds later.
+      assert.deepEqual(spans.map(({ firstSeq }) => firstSeq), [1, 303 * 20 + 14, 903 * 20 + 14]);
     }),
 );

@@ -11,7 +11,7 @@ import {
   TABLE_BYTES_FROM_END,
   TRAILER_BYTES,
 } from "./layout.ts";
-import { type ClockMapping, trueTimeOf } from "../clock/clock_spans.ts";
+import { type ClockSpan, trueTimeOf } from "../clock/clock_spans.ts";
 import { crc32c } from "./crc32c.ts";
 import { checkEntries, readTable } from "./device_table.ts";
 import { BlockError } from "../errors.ts";
@@ -26,7 +26,7 @@ interface FrameRegion {
   baseTimeUs: number;
   baseSeq: number | undefined;
   /** Undefined: times are as recorded. */
-  clock?: ClockMapping | undefined;
+  clocks?: readonly ClockSpan[];
 }
 
 /** The device table of a block: its bytes, and the offset after its counted entries. */
@@ -44,7 +44,9 @@ export class BlockCursor {
   /** Sequence number of frame 0; without sequence numbers both this and the step are 0. */
   readonly #baseSeq: number;
   readonly #seqStep: number;
-  readonly #clock: ClockMapping | undefined;
+  readonly #clocks: readonly ClockSpan[];
+  /** Of the correction for the newest frame, or the next one. */
+  #clockAt = 0;
   #at: number;
   #index = 0;
   #timeUs: number;
@@ -52,8 +54,8 @@ export class BlockCursor {
   #varintEnd = 0;
 
   /** @ignore */
-  constructor({ bytes, start, end, count, baseTimeUs, baseSeq, clock }: FrameRegion) {
-    this.#clock = clock;
+  constructor({ bytes, start, end, count, baseTimeUs, baseSeq, clocks = [] }: FrameRegion) {
+    this.#clocks = clocks;
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     this.#at = start;
@@ -102,7 +104,7 @@ export class BlockCursor {
       }
     }
     into.seq = this.#baseSeq + index * this.#seqStep;
-    into.timeUs = this.#clock ? trueTimeOf(this.#timeUs, this.#clock) : this.#timeUs;
+    into.timeUs = this.#clocks.length === 0 ? this.#timeUs : this.#correctedUs(into.seq);
     into.id = stored & CAN_ID_MASK;
     into.pgn = pgnOfId(stored & CAN_ID_MASK);
     into.bus = unpackBus(stored);
@@ -112,6 +114,17 @@ export class BlockCursor {
     this.#at = at + length;
     this.#index = index + 1;
     return true;
+  }
+
+  #correctedUs(seq: number): number {
+    for (
+      let next = this.#clocks[this.#clockAt + 1];
+      next && next.firstSeq <= seq;
+      next = this.#clocks[this.#clockAt + 1]
+    ) {
+      this.#clockAt++;
+    }
+    return correctedTime(this.#timeUs, { seq, clock: this.#clocks[this.#clockAt] });
   }
 
   /** Reads a time difference. A varint of ten bytes is the two's complement of a negative number. */
@@ -161,8 +174,9 @@ export class Block {
 
   /** @ignore */
   constructor(region: FrameRegion, table: TableRegion, { skipped = 0 } = {}) {
-    this.baseTimeUs = region.clock ? trueTimeOf(region.baseTimeUs, region.clock) : region.baseTimeUs;
-    this.baseSeq = region.baseSeq === undefined ? undefined : region.baseSeq + skipped;
+    const { baseTimeUs, baseSeq = 0, clocks: [clock] = [] } = region;
+    this.baseTimeUs = correctedTime(baseTimeUs, { seq: baseSeq, clock });
+    this.baseSeq = region.baseSeq === undefined ? undefined : baseSeq + skipped;
     this.frameCount = region.count - skipped;
     this.#region = region;
     this.#table = table;
@@ -198,18 +212,35 @@ export class Block {
 
   /** What a recorded time is in the times of its frames, microseconds since 1970. */
   timeOf(recordedUs: number): number {
-    return this.#region.clock ? trueTimeOf(recordedUs, this.#region.clock) : recordedUs;
+    const { baseSeq: seq = 0, clocks: [clock] = [] } = this.#region;
+    return correctedTime(recordedUs, { seq, clock });
   }
 
-  /** The same frames with corrected times. The clocks of the metadata stay as recorded. */
-  retimed(clock: ClockMapping | undefined): Block {
-    return clock ? new Block({ ...this.#region, clock }, this.#table, { skipped: this.#skipped }) : this;
+  /**
+   * The same frames with corrected times. The clocks of the metadata stay as recorded.
+   *
+   * @param clocks corrections of some of its frames, in the order of numbers
+   */
+  retimed(clocks: readonly ClockSpan[]): Block {
+    if (clocks.length === 0) return this;
+    return new Block({ ...this.#region, clocks }, this.#table, { skipped: this.#skipped });
   }
 
-  /** The same frames with other sequence numbers, starting at `firstSeq`. */
+  /** Numbers of its frames, the last one exclusive; of a slice those of the whole block. */
+  get seqs(): { firstSeq: number; endSeq: number } {
+    const { baseSeq = NaN, count } = this.#region;
+    return { firstSeq: baseSeq, endSeq: baseSeq + count };
+  }
+
+  /** The same frames with other sequence numbers, starting at `firstSeq`; their times must be as recorded. */
   renumbered(firstSeq: number): Block {
     return new Block({ ...this.#region, baseSeq: firstSeq - this.#skipped }, this.#table, { skipped: this.#skipped });
   }
+}
+
+/** The time of a frame, corrected if that is in the correction. */
+function correctedTime(timeUs: number, { seq, clock }: { seq: number; clock: ClockSpan | undefined }): number {
+  return clock && seq >= clock.firstSeq && seq <= (clock.lastSeq ?? Infinity) ? trueTimeOf(timeUs, clock) : timeUs;
 }
 
 /** Reads a block that is in no file yet. @throws {BlockError} as {@linkcode readBlock} */

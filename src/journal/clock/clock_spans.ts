@@ -12,9 +12,17 @@ export interface ClockMapping {
 export interface ClockSpan extends ClockMapping {
   /** First four bytes of the epoch. */
   epochWord: number;
-  /** Numbers of the first and the last of the frames; undefined: it goes on. */
+  /** Number of the first of the frames. */
   firstSeq: number;
+  /** Number of the last of the frames; undefined: it goes on. */
   lastSeq: number | undefined;
+}
+
+/** A block whose times may be corrected. */
+interface TimedBlock<B> {
+  /** Numbers of its frames; `endSeq` is exclusive. */
+  readonly seqs: { firstSeq: number; endSeq: number };
+  retimed(clocks: readonly ClockSpan[]): B;
 }
 
 /** True for the rate of a clock that a mapping may have. */
@@ -71,6 +79,11 @@ export class ClockSpans {
   within({ epochWord, firstSeq, endSeq }: { epochWord: number; firstSeq: number; endSeq: number }): ClockSpan[] {
     const spans = this.#byEpoch.get(epochWord) ?? [];
     return spans.filter((span) => span.firstSeq < endSeq && (span.lastSeq ?? Infinity) >= firstSeq);
+  }
+
+  /** The block with its times as corrected. */
+  timed<B extends TimedBlock<B>>(block: B, epochWord: number): B {
+    return this.#byEpoch.size === 0 ? block : block.retimed(this.within({ epochWord, ...block.seqs }));
   }
 
   /** The true time of a frame, microseconds since 1970. */

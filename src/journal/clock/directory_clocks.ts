@@ -22,7 +22,7 @@ export class DirectoryClocks {
 
   /** The block of a file with its times as corrected. */
   corrected(block: Block, { path, epochWord }: { path: string; epochWord: number }): Block {
-    return block.retimed(this.#byDirectory.get(directoryOf(path))?.of(epochWord, block.baseSeq ?? NaN));
+    return this.#byDirectory.get(directoryOf(path))?.timed(block, epochWord) ?? block;
   }
 }
 

@@ -35,7 +35,7 @@ export class IndexClock {
 
   /** The block with its times as wanted; undefined: it is not in the range. */
   timed(block: Block, { epochWord, range }: { epochWord: number; range: BlockRange }): Block | undefined {
-    const corrected = block.retimed(this.spans.of(epochWord, block.baseSeq ?? NaN));
+    const corrected = this.spans.timed(block, epochWord);
     if (!isWanted(corrected, { epochWord, range })) return undefined;
     return range.isCorrected ? corrected : block;
   }

@@ -236,7 +236,7 @@ export class RolledFile {
     let entry: ChunkBlock = { offset, seq, frames: 0, fromUs: Infinity, toUs: -Infinity };
     try {
       const recorded = await reader.read(this.path, location);
-      const block = recorded.retimed(index.clock.spans.of(this.epochWord, recorded.baseSeq ?? NaN));
+      const block = index.clock.spans.timed(recorded, this.epochWord);
       const ranges = [{ fromUs: -Infinity, toUs: Infinity }];
       const times = await scanBlock(block, { fold, index, slices, ranges });
       entry = { ...entry, frames: block.frameCount, ...times };
