@@ -18,9 +18,10 @@ import {
 import { PEER_HOLES_WAIT_MS, PEER_REPLAY_FRAMES } from "../src/cloud/peer/holes.ts";
 import { FORMER_LIMITS as former } from "../src/cloud/state/former_epochs.ts";
 import { MAX_WARM_UP_FRAMES } from "../src/cloud/replica/warm_up.ts";
-import { MAX_FORMER_RECORDINGS } from "../src/journal/mod.ts";
+import { MAX_CLOCK_SPANS, MAX_FORMER_RECORDINGS } from "../src/journal/mod.ts";
 import { DIGEST_WINDOW, MAX_WINDOW_DIGESTS } from "../src/journal/digest/window_digest.ts";
 import { MAX_CALLS_PER_CONNECTION } from "../src/replication/grpc/server.ts";
+import { MAX_COLLECT_MS } from "../src/replication/link/live.ts";
 import { MAX_SAVED_RANGES } from "../src/replication/link/stored_progress.ts";
 import { RECEIVE_WINDOW_BYTES } from "../src/replication/grpc/stream.ts";
 import {
@@ -36,6 +37,16 @@ import { bytes, count, type FixedLimit, ms } from "./fixed_limit.ts";
 
 /** Limits of the replication, in the cloud and on the boat. */
 export const REPLICATION: readonly FixedLimit[] = [
+  {
+    what: "Time for which a boat collects live frames, whatever the cloud asks for",
+    limit: ms(MAX_COLLECT_MS),
+    beyond: "The boat sends what it has collected.",
+  },
+  {
+    what: "Corrections of recorded times that a journal keeps and a boat sends",
+    limit: count(MAX_CLOCK_SPANS),
+    beyond: "The oldest are forgotten: those times are as recorded.",
+  },
   {
     what: "Bytes of a replication message",
     limit: bytes(MAX_MESSAGE_BYTES),

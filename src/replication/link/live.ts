@@ -16,7 +16,7 @@ const MIN_PAUSE_MS = 10;
  */
 const COLLECT_MS = 20;
 /** Whatever the cloud asks for. */
-const MAX_COLLECT_MS = 5000;
+export const MAX_COLLECT_MS = 5000;
 /** Memory for copied payloads that is allocated at once. */
 const COPIES_BYTES = 8192;
 /** Maximum payload bytes of a batch; far below the maximum message. */
