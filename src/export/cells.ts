@@ -1,5 +1,5 @@
 /** Values of decoded payloads as cells of CSV. */
-import type { DecodedValue } from "../pgn/mod.ts";
+import { type DecodedValue, textOf } from "../pgn/mod.ts";
 import type { ByteBuffer } from "./byte_buffer.ts";
 import type { FieldColumn } from "./tables.ts";
 
@@ -24,17 +24,6 @@ export function cellWriter({ type, places }: FieldColumn): CellWriter {
     if (typeof value === "number") writeNumber(to, value, scale);
     else writeText(to, textOf(value));
   };
-}
-
-/** A decoded value as text: JSON of lists and objects, a lookup as its name. */
-export function textOf(value: DecodedValue | undefined): string | undefined {
-  if (typeof value === "string") return value;
-  if (value === null || value === undefined) return undefined;
-  if (typeof value === "number") return String(value);
-  if (!Array.isArray(value) && "id" in value && Object.keys(value).every((key) => key === "id" || key === "name")) {
-    return textOf(value.name ?? value.id);
-  }
-  return JSON.stringify(value);
 }
 
 /** Adds a text, in quotes if it needs them: an empty one is not null. */

@@ -1,6 +1,5 @@
 /** Values of the columns of a Parquet table until their row group is written. */
-import type { Decoded } from "../pgn/mod.ts";
-import { textOf } from "./cells.ts";
+import { type Decoded, textOf } from "../pgn/mod.ts";
 import type { FieldColumn } from "./tables.ts";
 
 /** Values of a column as the package takes them. */

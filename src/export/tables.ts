@@ -1,5 +1,5 @@
 /** The tables of an export: which columns there are, and of which type. */
-import { decodesAlways, describePgn, type FieldDescription, type ItemDescription } from "../pgn/mod.ts";
+import { decodesAlways, describePgn, type FieldDescription, type ItemDescription, tableName } from "../pgn/mod.ts";
 
 /**
  * Type of a column. `time`: microseconds since 1970. `long`: whole numbers up to 2^53. `text`: also labels, and as JSON what is
@@ -49,8 +49,6 @@ export const HEAD_COLUMNS = [
   { name: "seq", type: "long", isOptional: true },
 ] as const satisfies readonly Column[];
 
-/** Description of a proprietary PGN with several layouts: no name for a table. */
-const NAMELESS = "Proprietary";
 /** The last column, with the payload. */
 const DATA = "data";
 
@@ -82,13 +80,7 @@ export function tableOf(pgn: number): Table {
     const known = fields.get(item.name);
     fields.set(item.name, known ? merged(known, column) : column);
   }
-  const isNamed = description !== undefined && description.description !== NAMELESS;
-  const name = isNamed ? snakeCase(description.description) : `pgn_${pgn}`;
-  return { name, fields: [...fields.values()], hasData: !decodesAlways(pgn) };
-}
-
-function snakeCase(text: string): string {
-  return text.toLowerCase().replace(/[^a-z0-9]+/g, "_").replace(/^_|_$/g, "");
+  return { name: tableName(pgn), fields: [...fields.values()], hasData: !decodesAlways(pgn) };
 }
 
 function columnOf(item: ItemDescription): FieldColumn {

@@ -16,3 +16,4 @@ export * from "./numbers.ts";
 export type { Framing } from "./overlay.ts";
 export * from "./product_information.ts";
 export type { Decoded, DecodedValue, FieldType } from "./spec.ts";
+export { tableName, textOf } from "./table.ts";

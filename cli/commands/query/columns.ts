@@ -1,4 +1,4 @@
-import type { DecodedValue } from "@vessel/gateway/pgn";
+import { type DecodedValue, textOf } from "@vessel/gateway/pgn";
 
 /** Rows of a chunk: the size of DuckDB's vectors. */
 export const CHUNK_ROWS = 2048;
@@ -139,14 +139,4 @@ export function columnBuffer(type: SqlType): ColumnBuffer {
     case "VARCHAR":
       return textColumn();
   }
-}
-
-/** Text of a decoded value: of a lookup its name or number, of lists and groups JSON; undefined for null. */
-export function textOf(value: ColumnValue): string | undefined {
-  if (value === null || value === undefined) return undefined;
-  if (typeof value !== "object") return String(value);
-  if (!Array.isArray(value) && typeof value.id === "number") {
-    return typeof value.name === "string" ? value.name : String(value.id);
-  }
-  return JSON.stringify(value);
 }

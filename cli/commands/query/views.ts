@@ -1,4 +1,4 @@
-import { describePgn, type FieldDescription, type ItemDescription, type PgnDescription } from "@vessel/gateway/pgn";
+import { describePgn, type FieldDescription, type ItemDescription, tableName } from "@vessel/gateway/pgn";
 import type { SqlType } from "./columns.ts";
 
 /** Where a column's values come from: the frame, its sender, or a field of its payload. */
@@ -66,8 +66,6 @@ const DATA = column("data", "VARCHAR");
 /** A field with one of these names is a column with the prefix `field_`. */
 const TAKEN: ReadonlySet<string> = new Set([...FRAME_COLUMNS, EPOCH, LAYOUT, DATA].map(({ name }) => name));
 
-/** Description of a proprietary PGN with several layouts: no name for a view. */
-const NAMELESS = "Proprietary";
 const NUMBERS: ReadonlySet<FieldDescription["type"]> = new Set(["number", "pgn", "index", "length", "float"]);
 const MAX_INT32 = 2 ** 31 - 1;
 const MAX_UINT32 = 2 ** 32 - 1;
@@ -78,8 +76,7 @@ const MAX_UINT32 = 2 ** 32 - 1;
  * @param options.hasEpochs the recording has several epochs: adds a column
  */
 export function messageView(pgn: number, { hasEpochs = false } = {}): MessageView {
-  const known = describePgn(pgn);
-  const layouts = known?.layouts ?? [];
+  const layouts = describePgn(pgn)?.layouts ?? [];
   const columns = [
     ...FRAME_COLUMNS,
     ...(hasEpochs ? [EPOCH] : []),
@@ -87,12 +84,7 @@ export function messageView(pgn: number, { hasEpochs = false } = {}): MessageVie
     ...fieldColumns(layouts.flatMap(({ fields }) => fields)),
     DATA,
   ];
-  return { pgn, name: viewName(pgn, known), columns };
-}
-
-function viewName(pgn: number, known: PgnDescription | undefined): string {
-  if (known === undefined || known.description === NAMELESS) return `pgn_${pgn}`;
-  return known.description.toLowerCase().replaceAll(/[^a-z0-9]+/g, "_").replaceAll(/^_|_$/g, "");
+  return { pgn, name: tableName(pgn), columns };
 }
 
 /** One column for each name. Fields of several layouts with different types are texts. */
