@@ -4,7 +4,7 @@ import { StoreError } from "../../object_store/mod.ts";
 export const READ_TIMEOUT_MS = 5000;
 
 /** Longest time that a boat waits until its live frames are taken without what the store has of it, milliseconds. */
-export const LIST_TIMEOUT_MS = 4000;
+export const LIST_TIMEOUT_MS = 3000;
 
 /** Ends a call of the store after `timeoutMs`, default {@linkcode READ_TIMEOUT_MS}. @throws {StoreError} `away`: it did not answer in time */
 export async function inReadTime<T>(
