@@ -3,6 +3,7 @@
  *
  * @module
  */
+export { BackgroundTurns } from "./background_turns.ts";
 export { AtomicFile, type DurableFile, removeIfExists, syncDirectory, tryRemoveSync } from "./atomic_file.ts";
 export * from "./certificate_end.ts";
 export * from "./clock.ts";

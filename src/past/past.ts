@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { errorText, type Logger, pathExists, pause } from "../base/mod.ts";
+import { BackgroundTurns, errorText, type Logger, pathExists, pause } from "../base/mod.ts";
 import {
   type BlockError,
   type EpochBlock,
@@ -18,6 +18,8 @@ export interface PastOptions extends Omit<PastTablesOptions, "deviceIdleTimeoutM
   index: JournalIndex;
   /** See {@linkcode PastTablesOptions.deviceIdleTimeoutMs}; may change while running. */
   deviceIdleTimeoutMs: () => number;
+  /** Shared by the journals of a server, of which one makes tables at a time; default its own. */
+  turns?: BackgroundTurns | undefined;
   /** Tables are stored if at least so many frames came since those before; for tests. @internal */
   framesBetweenTables?: number;
   log: Logger;
@@ -67,6 +69,7 @@ export class Past {
   readonly #done = new Set<string>();
   #working: Promise<void> | undefined;
   #isDue = false;
+  readonly #turns: BackgroundTurns;
   /** Grows when stored tables are outdated. */
   #generation = 0;
   #lastPath: string | undefined;
@@ -74,7 +77,8 @@ export class Past {
 
   constructor(options: PastOptions) {
     this.#options = options;
-    const { index } = options;
+    const { index, turns = new BackgroundTurns() } = options;
+    this.#turns = turns;
     const unlisten = [
       index.onWritten((block) => this.#noteWritten(block)),
       index.clock.onChange((paths) => this.#noteCorrected(paths)),
@@ -271,6 +275,7 @@ export class Past {
       while (this.#isDue && !signal.aborted) {
         this.#isDue = false;
         const files = this.#filesInOrder().filter(({ isOutside }) => !isOutside);
+        this.#forgetDeleted(files);
         let base = files[0];
         for (const [at, file] of files.entries()) {
           if (signal.aborted) return;
@@ -283,6 +288,12 @@ export class Past {
       this.#failure = errorText(error);
       this.#options.log.warn("tables of the past not stored", { error: this.#failure });
     }
+  }
+
+  #forgetDeleted(files: readonly NumberedFile[]): void {
+    const paths = new Set(files.map(({ path }) => path));
+    for (const path of this.#done) if (!paths.has(path)) this.#done.delete(path);
+    for (const path of this.#boots.keys()) if (!paths.has(path)) this.#boots.delete(path);
   }
 
   /** Stores the tables before a file, if they are needed. False: they are not, as few frames came since those before `base`. */
@@ -305,7 +316,12 @@ export class Past {
         await pause(REST_MS, signal);
         return performance.now() + SLICE_MS;
       };
-      await this.#replay(tables, { isOver, reader: { slice, signal } });
+      const giveBack = await this.#turns.take(signal);
+      try {
+        await this.#replay(tables, { isOver, reader: { slice, signal } });
+      } finally {
+        giveBack();
+      }
       if (generation !== this.#generation) {
         this.#isDue = true;
         return false;

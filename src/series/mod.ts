@@ -16,7 +16,6 @@ export * from "./range.ts";
 export * from "./read.ts";
 export { DEFAULT_SERIES_PGNS, ROLLUP_BUCKET_MS } from "./rollup/base.ts";
 export * from "./rollup/rollup.ts";
-export { RollupTurns } from "./rollup/turns.ts";
 export { type FrameFold, type ScanOptions, scanRange, type SeriesIndex, type TimeRange } from "./scan.ts";
 export * from "./series.ts";
 export type { Slices, Turns } from "./slices.ts";

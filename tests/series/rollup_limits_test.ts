@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { silentLogger } from "../../src/base/mod.ts";
+import { BackgroundTurns, silentLogger } from "../../src/base/mod.ts";
 import { Decoder } from "../../src/broker/mod.ts";
 import type { Message } from "../../src/frame/mod.ts";
 import { JournalIndex } from "../../src/journal/mod.ts";
-import { RollupTurns } from "../../src/series/mod.ts";
 import { inFolder } from "../support/folder.ts";
 import { TestApi, TestJournal } from "../support/history.ts";
 import { message, START_US } from "../support/messages.ts";
@@ -126,7 +125,7 @@ Deno.test(
   DISK,
   () =>
     inFolder(async (folder) => {
-      const turns = new RollupTurns();
+      const turns = new BackgroundTurns();
       // Which journal decoded a frame, without repetitions.
       const order: number[] = [];
       const rollups = await Promise.all(Array.from({ length: 6 }, async (_, i) => {

@@ -23,11 +23,6 @@ export async function saveJournal(
   },
 ): Promise<string[]> {
   const paths: string[] = [];
-  const clock = await client.journalClock({ signal }).catch((error) => {
-    if (error instanceof ApiError && error.status === 404) return undefined;
-    throw error;
-  });
-  if (clock && clock.spans.length > 0) await Deno.writeTextFile(`${directory}/${CLOCK_FILE}`, JSON.stringify(clock));
   for await (const pieces of client.journalFiles({ from, ...(to !== undefined && { to }) }, { signal })) {
     const path = `${directory}/${String(paths.length).padStart(DIGITS, "0")}.lpj`;
     using file = await Deno.open(path, { write: true, createNew: true });
@@ -39,5 +34,10 @@ export async function saveJournal(
     }
     if (size > 0) paths.push(path);
   }
+  const clock = await client.journalClock({ signal }).catch((error) => {
+    if (error instanceof ApiError && error.status === 404) return undefined;
+    throw error;
+  });
+  if (clock && clock.spans.length > 0) await Deno.writeTextFile(`${directory}/${CLOCK_FILE}`, JSON.stringify(clock));
   return paths;
 }

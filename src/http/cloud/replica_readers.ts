@@ -1,10 +1,10 @@
-import { type Clock, errorText, type Logger, type StallDetector } from "../../base/mod.ts";
+import { BackgroundTurns, type Clock, errorText, type Logger, type StallDetector } from "../../base/mod.ts";
 import type { Instance, Replica, SidecarCache } from "../../cloud/mod.ts";
 import { HistoryTurns } from "../history/turns.ts";
 import type { ReadApi } from "../read_routes.ts";
 import { overloaded } from "../reply.ts";
 import { Past } from "../../past/mod.ts";
-import { RollupTurns, SeriesRollup } from "../../series/mod.ts";
+import { SeriesRollup } from "../../series/mod.ts";
 import type { SeriesLimits } from "../series/series.ts";
 import {
   OpenStreams,
@@ -50,7 +50,7 @@ export class ReplicaReaders {
   readonly #histories: HistoryTurns;
   /** By boat: the sidecars of its journal, or those of a stopped replica until they have ended. */
   readonly #rollups = new Map<string, { rollup: SeriesRollup; ended: Promise<void> | undefined }>();
-  readonly #rollupTurns = new RollupTurns();
+  readonly #background = new BackgroundTurns();
   readonly #apis = new Map<Replica, ReplicaApi>();
   #droppedBefore = 0;
   /** Sums of the replicas that have stopped. */
@@ -126,7 +126,7 @@ export class ReplicaReaders {
     if (pgns.length === 0) return undefined;
     const known = this.#rollups.get(id);
     if (known && known.ended === undefined) return known.rollup;
-    const [after, turns] = [known?.ended, this.#rollupTurns];
+    const [after, turns] = [known?.ended, this.#background];
     const rollup = new SeriesRollup({ index, outside, pgns, buses, decoder, log, after, turns });
     this.#rollups.set(id, { rollup, ended: undefined });
     return rollup;
@@ -158,7 +158,7 @@ export class ReplicaReaders {
     const limited = { limits, histories, maxLimit: () => limits().maxHistory, seriesLimits: limits };
     const rollup = () => this.#rollupOf(replica, id);
     let begun: Past | undefined;
-    const past = () => begun ??= pastOf(replica, log);
+    const past = () => begun ??= pastOf(replica, { turns: this.#background, log });
     const signalk = new SignalK({ broker, hub, clock, log, name: id, vessel: vesselOf({ name: id }, id) });
     const saveSessions = () => instance.storeSessions();
     const api = { broker, sessions, saveSessions, journal, rollup, past, hub, clock, signalk, ...limited };
@@ -204,10 +204,13 @@ export class ReplicaReaders {
 }
 
 /** What was shown at any time of a boat's journal; begun by the first request: most boats are never asked for it. */
-function pastOf({ index, broker: { buses, decoder }, tableSettings }: Replica, log: Logger): Past {
+function pastOf(
+  { index, broker: { buses, decoder }, tableSettings }: Replica,
+  { turns, log }: { turns: BackgroundTurns; log: Logger },
+): Past {
   const { maxValues, deviceIdleTimeoutMs } = tableSettings;
   return new Past({
-    ...{ index, buses, decoder, maxValues, log },
+    ...{ index, buses, decoder, maxValues, turns, log },
     deviceIdleTimeoutMs: () => deviceIdleTimeoutMs,
     forgets: "epoch",
   });

@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { errorText, type Logger, pathExists, pause, tryRemoveSync } from "../../base/mod.ts";
+import { BackgroundTurns, errorText, type Logger, pathExists, pause, tryRemoveSync } from "../../base/mod.ts";
 import type { Decoder } from "../../broker/mod.ts";
 import { type JournalFileInfo, type JournalIndex, parseFileName, type WrittenBlock } from "../../journal/mod.ts";
 import { type SeriesField, seriesFieldsOf } from "../fields.ts";
@@ -15,7 +15,6 @@ import {
 } from "./rolled_file.ts";
 import { RollupError } from "./rollup_file.ts";
 import { signatureOf } from "./signature.ts";
-import { RollupTurns } from "./turns.ts";
 
 /** Options of a {@linkcode SeriesRollup}. */
 export interface SeriesRollupOptions {
@@ -35,7 +34,7 @@ export interface SeriesRollupOptions {
   /** Sidecars of files outside the directory of the journal, made when a request needs them; default: there are none. */
   outside?: OutsideSidecars | undefined;
   /** Shared by all journals of a server; default: this is the only one. */
-  turns?: RollupTurns | undefined;
+  turns?: BackgroundTurns | undefined;
 }
 
 /** The usable buckets of one journal file. */
@@ -87,7 +86,7 @@ export class SeriesRollup {
   readonly #reported = new Set<string>();
   /** Files that are being written, by prefix. */
   readonly #open = new Map<string, string[]>();
-  readonly #turns: RollupTurns;
+  readonly #turns: BackgroundTurns;
   readonly #unlisten: () => void;
   #wake: () => void = () => {};
   readonly #working: Promise<void>;
@@ -106,7 +105,7 @@ export class SeriesRollup {
     };
     const slices = new Slices({ turns: { slice: rest }, signal: this.#stop.signal });
     this.#context = { index, outside: options.outside, fields, signature: signatureOf(fields), buses, decoder, slices };
-    this.#turns = options.turns ?? new RollupTurns();
+    this.#turns = options.turns ?? new BackgroundTurns();
     this.#backlog = index.files.flatMap(({ path, isOutside }) => isOutside ? [] : [path]);
     const unlisten = [
       index.onWritten((block) => this.#noteWritten(block)),

@@ -1,8 +1,8 @@
 /**
- * Lets one journal of a server build sidecars at a time, first come, first served. This bounds the memory for buckets, and the
+ * Lets one of the journals of a server work in the background at a time, first come, first served. This bounds memory, and the
  * time for which the event loop is busy.
  */
-export class RollupTurns {
+export class BackgroundTurns {
   readonly #waiting = new Set<() => void>();
   #isTaken = false;
 
