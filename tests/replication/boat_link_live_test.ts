@@ -113,6 +113,24 @@ Deno.test(
   },
 );
 
+Deno.test("a boat with a busy bus does not collect thousands of frames, however long it may", LINK, async () => {
+  await LinkFixture.run(async (fixture) => {
+    const { cloud } = fixture;
+    cloud.collectMs = 10 * 60_000;
+    await using boat = await fixture.boat();
+    boat.link.start();
+    await eventually("the connection", () => boat.link.status().connected);
+    boat.bring(1);
+    await eventually("the first answer", () => boat.link.status().cloud_cursor === 1);
+    for (let i = 0; i < 100; i++) {
+      boat.bring(100);
+      await pause(10);
+    }
+    await eventually("all frames", () => cloud.frames.size === 10_001);
+    assert.ok(cloud.batches.length > 10, `${cloud.batches.length} messages`);
+  });
+});
+
 Deno.test(
   "corrections of times come at the begin of a stream, and again only when they have changed",
   LINK,

@@ -17,6 +17,8 @@ const MIN_PAUSE_MS = 10;
 const COLLECT_MS = 20;
 /** Whatever the cloud asks for. */
 export const MAX_COLLECT_MS = 5000;
+/** No longer than about so many frames take to arrive: half of the usual burst, so that they go out in one message. */
+const COLLECT_FRAMES = 250;
 /** Memory for copied payloads that is allocated at once. */
 const COPIES_BYTES = 8192;
 /** Maximum payload bytes of a batch; far below the maximum message. */
@@ -94,6 +96,8 @@ export class LiveSender {
   /** Frames up to this sequence number are exempt from the rate limit. */
   #exemptThrough = 0;
   #collectMs = COLLECT_MS;
+  /** How long the newest frames were collected, milliseconds. */
+  #collectedMs = COLLECT_MS;
   /** Memory of copied payloads, and how much of it is used. */
   #copies: Uint8Array = new Uint8Array(0);
   #copied = 0;
@@ -187,7 +191,7 @@ export class LiveSender {
       });
       await this.#sendPaced(frames);
       const isAll = this.#cursor.nextSeq > source.head;
-      if (hasBatches && isAll && this.#phase.kind === "sending") await this.#pause(this.#collectMs);
+      if (hasBatches && isAll && this.#phase.kind === "sending") await this.#collect(frames.length);
     }
     this.#options.stream.end();
   }
@@ -205,6 +209,13 @@ export class LiveSender {
     if (!corrections || corrections.version === this.#corrected) return;
     this.#corrected = corrections.version;
     await stream.send({ kind: "clock", spans: corrections.all.slice(-MAX_CLOCK_SPANS) });
+  }
+
+  /** @param frames came while the last ones were collected */
+  async #collect(frames: number): Promise<void> {
+    const ms = this.#collectedMs * COLLECT_FRAMES / Math.max(1, frames);
+    this.#collectedMs = Math.max(COLLECT_MS, Math.min(this.#collectMs, ms));
+    await this.#pause(this.#collectedMs);
   }
 
   /** Somebody who begins to read need not wait until a longer time is over. */
