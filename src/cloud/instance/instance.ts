@@ -24,7 +24,7 @@ import type { ObjectChanges } from "../store/boat_objects.ts";
 import { loadBoatState } from "../store/restore.ts";
 import type { StoredFiles } from "../files/stored_files.ts";
 
-/** While a boat sends messages, its state is saved at this interval: after a crash its files have what is newer. */
+/** While a boat sends messages, its state is saved at this interval. After a crash its files have what is newer. */
 const STATE_EVERY_MS = 30_000;
 /** Longest time for storing what another node needs, milliseconds; the rest is stored later. */
 const RELEASE_MS = 5000;
@@ -168,7 +168,7 @@ export class Instance {
     return this.connected || this.silentMs < PRESENT_MS;
   }
 
-  /** Stores the frames of its files. @throws {StoreError} try again later */
+  /** Stores the frames of its files, and its state: the next call deletes the files. @throws {StoreError} try again later */
   ship(signal?: AbortSignal): Promise<void> {
     return this.#shipping.run(async () => {
       if (this.#isStopped) return;
@@ -179,7 +179,7 @@ export class Instance {
         await this.#close();
         await this.#open();
       });
-      await this.#stores.ship(signal);
+      await this.#stores.ship(signal).finally(() => this.#save());
     });
   }
 
