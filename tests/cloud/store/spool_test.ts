@@ -255,7 +255,7 @@ Deno.test(
         await using crashed = await CloudFixture.start(copy, { frameStore });
         const { durableThrough, holes } = (await crashed.greeted({ headSeq: 600 })).response;
         return durableThrough === 600 && holes.length === 0;
-      }, { deadlineMs: 5000 });
+      });
     }),
 );
 
