@@ -128,7 +128,11 @@ export class ClockRepair {
     // Numbers begin again with an epoch.
     const isNew = !part || seq <= this.#head || Math.abs(offsetUs - part.offsetUs) > LARGE_STEP_US;
     this.#head = seq;
-    if (isNew) this.#begin(seq);
+    if (isNew) {
+      // A later part begins after it.
+      this.#recent.clear();
+      this.#begin(seq);
+    }
     this.#recent.push(seq, offsetUs);
     const gnssUs = gnssTimeOf(message);
     if (gnssUs === undefined) return;

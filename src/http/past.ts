@@ -5,7 +5,7 @@ import type { Past, PastTables } from "../past/mod.ts";
 import { urlWithoutToken } from "./auth.ts";
 import type { HistorySource } from "./history/history.ts";
 import { HistoryTurns } from "./history/turns.ts";
-import { ApiError, badParameter, json } from "./reply.ts";
+import { ApiError, badParameter, json, recordingOff } from "./reply.ts";
 
 /** Dependencies of what was shown at a time. */
 export interface PastSource extends Pick<HistorySource, "broker" | "clock" | "histories"> {
@@ -62,7 +62,7 @@ export async function tablesAt(
   const timeUs = Math.floor(at / 1000) * 1000 + 999;
   if (timeUs > clock.wallUs() + AHEAD_US) throw badParameter("at", `${formatTimeUs(at)} is in the future`);
   const source = past?.();
-  if (!source) throw new ApiError(503, "Recording is off: see -journal-dir");
+  if (!source) throw recordingOff();
   const release = await histories.take(request);
   try {
     const tables = await source.at(timeUs, { slice: () => histories.slice() });

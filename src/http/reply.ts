@@ -42,6 +42,11 @@ export function overloaded(detail: string): ApiError {
   return new ApiError(503, detail, { headers: { "Retry-After": String(RETRY_AFTER_S) } });
 }
 
+/** The server keeps no journal. */
+export function recordingOff(): ApiError {
+  return new ApiError(503, "Recording is off: see -journal-dir");
+}
+
 const texts = new WeakMap<Response, string>();
 
 /** A reply with a complete body, which is sent at once without reading the `Response` as a stream. */

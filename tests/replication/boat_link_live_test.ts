@@ -5,7 +5,18 @@ import { eventually, pause } from "../support/eventually.ts";
 import { EPOCH, seenOf } from "../support/journal_run.ts";
 import { START_US } from "../support/messages.ts";
 import { TcpProxy } from "../support/tcp_proxy.ts";
-import { assertFrames, LINK, LinkFixture, seqs } from "./boat_link_fixture.ts";
+import { assertFrames, LINK, type LinkedBoat, LinkFixture, seqs } from "./boat_link_fixture.ts";
+
+/** A boat that may collect frames for minutes; its first frame is in the cloud. */
+async function collectingBoat(fixture: LinkFixture): Promise<LinkedBoat> {
+  fixture.cloud.collectMs = 10 * 60_000;
+  const boat = await fixture.boat();
+  boat.link.start();
+  await eventually("the connection", () => boat.link.status().connected);
+  boat.bring(1);
+  await eventually("the first answer", () => boat.link.status().cloud_cursor === 1);
+  return boat;
+}
 
 Deno.test("a boat introduces itself, and every frame comes to the cloud as the bus brought it", LINK, async () => {
   await LinkFixture.run(async (fixture) => {
@@ -88,12 +99,7 @@ Deno.test(
   async () => {
     await LinkFixture.run(async (fixture) => {
       const { cloud } = fixture;
-      cloud.collectMs = 10 * 60_000;
-      await using boat = await fixture.boat();
-      boat.link.start();
-      await eventually("the connection", () => boat.link.status().connected);
-      boat.bring(1);
-      await eventually("the first answer", () => boat.link.status().cloud_cursor === 1);
+      await using boat = await collectingBoat(fixture);
       const bringSlowly = async () => {
         for (let i = 0; i < 50; i++) {
           boat.bring(1);
@@ -116,12 +122,7 @@ Deno.test(
 Deno.test("a boat with a busy bus does not collect thousands of frames, however long it may", LINK, async () => {
   await LinkFixture.run(async (fixture) => {
     const { cloud } = fixture;
-    cloud.collectMs = 10 * 60_000;
-    await using boat = await fixture.boat();
-    boat.link.start();
-    await eventually("the connection", () => boat.link.status().connected);
-    boat.bring(1);
-    await eventually("the first answer", () => boat.link.status().cloud_cursor === 1);
+    await using boat = await collectingBoat(fixture);
     for (let i = 0; i < 100; i++) {
       boat.bring(100);
       await pause(10);

@@ -48,11 +48,12 @@ export async function openRecording(
   const damage: string[] = [];
   const log = new Logger({ level: "warn", format: "text", write: (line) => damage.push(line.trimEnd()) });
   const clocks = new DirectoryClocks();
-  for (const path of paths) await clocks.add(await directoryOf(path), { log });
+  const inputs = await Promise.all(paths.map(inputAt));
+  for (const { directory } of inputs) await clocks.add(directory, { log });
   // Files and blocks are found by recorded times.
   const recorded = clocks.isEmpty ? range : {};
   const files: BlockFile[] = [];
-  for (const path of paths) files.push(...await filesOf(path, { range: recorded, log, damage }));
+  for (const input of inputs) files.push(...await filesOf(input, { range: recorded, log, damage }));
   const hasDictionary = files.some(({ index }) => index.header.compression === "zstd-dict");
   const reader = new SyncBlockReader(hasDictionary ? await loadDictionaryDecoder() : undefined);
   const read: ReadBlock = (location) => clocks.corrected(reader.read(location.path, location), location);
@@ -62,11 +63,11 @@ export async function openRecording(
 
 /** The files at a path that may have frames of the range. Those of a directory that are no journals are damage. */
 async function filesOf(
-  path: string,
+  { path, isDirectory }: Input,
   { range, log, damage }: { range: Partial<TimeRange>; log: Logger; damage: string[] },
 ): Promise<BlockFile[]> {
   try {
-    if (await directoryOf(path) !== path) {
+    if (!isDirectory) {
       const file = await openBlockFile(path);
       damage.push(...faultsOf(file));
       return [file];
@@ -82,12 +83,18 @@ async function filesOf(
   }
 }
 
-/** The path if it is a directory, else the directory of the file. */
-async function directoryOf(path: string): Promise<string> {
+/** A file or directory, and where the corrections of its times are. */
+interface Input {
+  path: string;
+  isDirectory: boolean;
+  directory: string;
+}
+
+async function inputAt(path: string): Promise<Input> {
   const { isDirectory } = await Deno.stat(path).catch((error) => {
     throw cannotRead(path, error);
   });
-  return isDirectory ? path : dirname(path);
+  return { path, isDirectory, directory: isDirectory ? path : dirname(path) };
 }
 
 function cannotRead(path: string, error: unknown): Error {

@@ -1,4 +1,4 @@
-import { type Clock, errorText, type Logger, Turns } from "../../base/mod.ts";
+import { type Clock, type DurableFile, errorText, type Logger } from "../../base/mod.ts";
 import type { DeviceRecord } from "../../broker/mod.ts";
 import type { Message } from "../../frame/mod.ts";
 import {
@@ -76,7 +76,8 @@ export class InstanceJournal {
   /** Live frames up to this number were reported as durable. */
   #reportedThrough = 0;
   #isPaused = false;
-  readonly #clockTurns = new Turns();
+  readonly #clockFile: DurableFile;
+  #clockWritten: Promise<void> = Promise.resolve();
   /** Newest complete file of a backfill. */
   #newestBackfill: string | undefined;
 
@@ -86,6 +87,7 @@ export class InstanceJournal {
     index: JournalIndex;
   }) {
     this.#options = options;
+    this.#clockFile = clockFile(options.directory);
     this.#recovered = parts.recovered;
     this.index = parts.index;
     this.#newestBackfill = newestBackfill(parts.index);
@@ -182,7 +184,7 @@ export class InstanceJournal {
     this.index.noteClock();
     const { directory, log } = this.#options;
     // The boat sends them again when it connects.
-    void this.#clockTurns.run(() => clockFile(directory).write(text)).catch((error: unknown) => {
+    this.#clockWritten = this.#clockFile.write(text).catch((error: unknown) => {
       log.error("corrections of recorded times not stored", { directory, error: errorText(error) });
     });
   }
@@ -244,7 +246,7 @@ export class InstanceJournal {
   async close(): Promise<void> {
     for (const files of [...this.#sessions]) await this.endBackfill(files);
     await this.#writer?.close();
-    await this.#clockTurns.run(() => Promise.resolve());
+    await this.#clockWritten;
   }
 
   /** Forgets a file that has disappeared; if it was being written, a new one is begun. */

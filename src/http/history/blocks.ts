@@ -16,7 +16,7 @@ import { blocksQuery, type HistoryPosition, passedThrough, positionAt, timeRange
 import type { HistoryIndex } from "./scan.ts";
 import { HistoryTurns } from "./turns.ts";
 import { noQuery } from "../params.ts";
-import { ApiError, overloaded, textReply } from "../reply.ts";
+import { ApiError, overloaded, recordingOff, textReply } from "../reply.ts";
 import { type Route, route } from "../routes.ts";
 import { PROBLEM } from "../schemas.ts";
 
@@ -92,10 +92,6 @@ export async function openBlocks(
     release();
     throw error;
   }
-}
-
-function recordingOff(): ApiError {
-  return new ApiError(503, "Recording is off: see -journal-dir");
 }
 
 /** Reads blocks until a file is full. `next`: position of its last frame, if there are more blocks. */

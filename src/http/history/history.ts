@@ -9,7 +9,7 @@ import { type HistoryIndex, type HistoryScan, scanHistory, WantedFrames } from "
 import { FrameListText } from "./text.ts";
 import { HistoryTurns, SLICE_MS } from "./turns.ts";
 import { filterOf } from "../params.ts";
-import { ApiError } from "../reply.ts";
+import { recordingOff } from "../reply.ts";
 import { type Route, route } from "../routes.ts";
 import { frameSchema, PROBLEM } from "../schemas.ts";
 
@@ -53,7 +53,7 @@ export async function openHistory(
   { query, request }: { query: HistoryQuery; request: Request },
 ): Promise<Response> {
   const range = rangeOf(query, { nowUs: clock.wallUs(), maxLimit: maxLimit?.() ?? DEFAULT_MAX_HISTORY });
-  if (!journal) throw new ApiError(503, "Recording is off: see -journal-dir");
+  if (!journal) throw recordingOff();
   const { index } = journal;
   const filter = filterOf(query);
   const { src, interval } = query;

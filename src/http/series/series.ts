@@ -16,7 +16,7 @@ import { described, named } from "../api_text.ts";
 import { bodyOf } from "../history/body.ts";
 import type { HistorySource } from "../history/history.ts";
 import { HistoryTurns } from "../history/turns.ts";
-import { ApiError, overloaded, slices } from "../reply.ts";
+import { ApiError, overloaded, recordingOff, slices } from "../reply.ts";
 import { type Route, route } from "../routes.ts";
 import { PROBLEM } from "../schemas.ts";
 import { seriesFieldsOfQuery, type SeriesQuery, seriesQuery, seriesRangeOf } from "./query.ts";
@@ -96,7 +96,7 @@ export async function openSeries(
   const { maxSeriesPoints, maxSeriesScan } = { ...SERIES_DEFAULTS, ...seriesLimits() };
   const range = seriesRangeOf(query, { nowUs: clock.wallUs(), maxPoints: maxSeriesPoints });
   const fields = seriesFieldsOfQuery(query);
-  if (!journal) throw new ApiError(503, "Recording is off: see -journal-dir");
+  if (!journal) throw recordingOff();
   const release = await histories.take(request);
   try {
     const list = await readSeries({

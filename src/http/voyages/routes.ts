@@ -8,7 +8,7 @@ import { bodyOf } from "../history/body.ts";
 import { timeRangeOf, timeRangeQuery } from "../history/query.ts";
 import { HistoryTurns } from "../history/turns.ts";
 import { noQuery } from "../params.ts";
-import { ApiError, badParameter, json, overloaded } from "../reply.ts";
+import { ApiError, badParameter, json, overloaded, recordingOff } from "../reply.ts";
 import { route, type RouteTable, routeWithParts } from "../routes.ts";
 import { PROBLEM } from "../schemas.ts";
 import { SERIES_DEFAULTS, type SeriesSource, tooLong } from "../series/series.ts";
@@ -89,7 +89,7 @@ async function periodsOf(
   { request, range }: { request: Request; range: { fromMs: number; toMs: number } },
 ): Promise<{ periods: Period[]; release: () => void; idleMs: number }> {
   const { maxSeriesScan } = { ...SERIES_DEFAULTS, ...seriesLimits() };
-  if (!journal) throw new ApiError(503, "Recording is off: see -journal-dir");
+  if (!journal) throw recordingOff();
   const release = await histories.take(request);
   try {
     const periods = await readVoyages({

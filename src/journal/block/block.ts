@@ -117,13 +117,7 @@ export class BlockCursor {
   }
 
   #correctedUs(seq: number): number {
-    for (
-      let next = this.#clocks[this.#clockAt + 1];
-      next && next.firstSeq <= seq;
-      next = this.#clocks[this.#clockAt + 1]
-    ) {
-      this.#clockAt++;
-    }
+    while ((this.#clocks[this.#clockAt + 1]?.firstSeq ?? Infinity) <= seq) this.#clockAt++;
     return correctedTime(this.#timeUs, { seq, clock: this.#clocks[this.#clockAt] });
   }
 

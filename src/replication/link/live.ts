@@ -17,7 +17,7 @@ const MIN_PAUSE_MS = 10;
 const COLLECT_MS = 20;
 /** Whatever the cloud asks for. */
 export const MAX_COLLECT_MS = 5000;
-/** No longer than about so many frames take to arrive: half of the usual burst, so that they go out in one message. */
+/** Frames after which a boat stops collecting, approximately: half of the usual burst, which one message may have. */
 const COLLECT_FRAMES = 250;
 /** Memory for copied payloads that is allocated at once. */
 const COPIES_BYTES = 8192;

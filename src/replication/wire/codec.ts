@@ -226,6 +226,7 @@ const BATCH: MessageType<readonly LiveFrame[]> = {
   },
 };
 
+const RATE_SCALE = 1e12;
 /** True microseconds that pass in a recorded one, times 10^12. */
 const RATE: FieldType<number> = {
   initial: () => 1,
@@ -236,7 +237,6 @@ const RATE: FieldType<number> = {
     return rate;
   },
 };
-const RATE_SCALE = 1e12;
 /** Sequence numbers begin at 1. */
 const LAST_SEQ: FieldType<number | undefined> = {
   initial: () => undefined,

@@ -26,6 +26,17 @@ async function withStore(
   });
 }
 
+/** Sends live frames in parts, each of which is stored before the next. */
+async function feedAndShip(cloud: CloudFixture, parts: readonly (readonly [first: number, last: number])[]) {
+  const live = (await cloud.greeted()).client.live();
+  for (const [first, last] of parts) {
+    await live.send(batch(first, last));
+    await eventually("all to be durable", () => cloud.boat.acknowledge() === last);
+    await cloud.boat.ship();
+  }
+  return live;
+}
+
 async function journalFiles(directory: string): Promise<string[]> {
   const names: string[] = [];
   for await (const { name } of Deno.readDir(`${directory}/${BOAT}`)) if (name.endsWith(".lpj")) names.push(name);
@@ -38,13 +49,7 @@ Deno.test(
   () =>
     withStore(async ({ folder, store, frameStore }) => {
       await using cloud = await CloudFixture.start(`${folder}/data`, { frameStore });
-      const { client } = await cloud.greeted();
-      const live = client.live();
-      for (const [first, last] of [[1, 300], [301, 600], [601, 900]] as const) {
-        await live.send(batch(first, last));
-        await eventually("all to be durable", () => cloud.boat.acknowledge() === last);
-        await cloud.boat.ship();
-      }
+      const live = await feedAndShip(cloud, [[1, 300], [301, 600], [601, 900]]);
       const [only, ...others] = await journalFiles(`${folder}/data`);
       const sidecar = sidecarOf(`${folder}/data/${BOAT}/${only}`);
       await Deno.writeTextFile(sidecar, "");
@@ -241,13 +246,7 @@ Deno.test(
   () =>
     withStore(async ({ folder, store, frameStore }) => {
       await using cloud = await CloudFixture.start(`${folder}/data`, { frameStore });
-      const { client } = await cloud.greeted();
-      const live = client.live();
-      for (const [first, last] of [[1, 300], [301, 600]] as const) {
-        await live.send(batch(first, last));
-        await eventually("all to be durable", () => cloud.boat.acknowledge() === last);
-        await cloud.boat.ship();
-      }
+      await feedAndShip(cloud, [[1, 300], [301, 600]]);
       store.isAway = true;
       await eventually("a disk from which all is known", async () => {
         const copy = await Deno.makeTempDir({ dir: folder });
