@@ -1,3 +1,4 @@
+import { digestBoth } from "./digest.ts";
 import type { CallOptions, ObjectStore } from "./store.ts";
 import { isStoreError, StoreError } from "./store_error.ts";
 
@@ -60,8 +61,9 @@ async function checkRace(store: ObjectStore, { key, signal }: CheckOptions): Pro
 
 async function checkDigests(store: ObjectStore, { key, signal }: CheckOptions): Promise<void> {
   const body = new TextEncoder().encode("a body that does not match its MD5");
+  const digests = { ...await digestBoth(body), md5: new Uint8Array(16) };
   try {
-    await store.putIfAbsent(key, body, { md5: new Uint8Array(16), signal });
+    await store.putIfAbsent(key, body, { digests, signal });
   } catch (error) {
     if (!isStoreError(error, "damaged")) throw error;
     if (await store.head(key, { signal })) throw lacks(store, "it keeps a body that it refused");

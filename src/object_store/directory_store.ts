@@ -133,12 +133,12 @@ export class DirectoryStore implements ObjectStore {
   async #write<T>(
     key: string,
     body: Uint8Array,
-    { publish, md5, signal }: PutOptions & { publish: (temporary: string, path: string) => Promise<T> },
+    { publish, digests, signal }: PutOptions & { publish: (temporary: string, path: string) => Promise<T> },
   ): Promise<T> {
     checkKey(key);
     checkBody(body);
     signal?.throwIfAborted();
-    if (md5 && (await digestBoth(body)).md5.toHex() !== md5.toHex()) {
+    if (digests && (await digestBoth(body)).md5.toHex() !== digests.md5.toHex()) {
       throw new StoreError(`Cannot store "${key}" in ${this.url}: the body does not match its MD5`, {
         kind: "damaged",
       });

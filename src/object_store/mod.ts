@@ -8,6 +8,7 @@
  * @module
  */
 export * from "./check_store.ts";
+export { digestBoth, type Digests } from "./digest.ts";
 export { checkKey, compareKeys, MAX_KEY_BYTES, MAX_SEGMENT_BYTES } from "./key.ts";
 export * from "./open_store.ts";
 export { S3Archive, type S3ArchiveOptions } from "./s3_archive.ts";

@@ -105,6 +105,8 @@ export class S3Calls implements Disposable {
       }),
       forcePathStyle: isPathStyle || needsPath(bucket, endpoint),
       maxAttempts: 1,
+      // The package's own asks the system for its version at each request.
+      defaultUserAgentProvider: () => Promise.resolve([["vessel-bus-gateway"]]),
       // Bodies have Content-MD5 and x-amz-content-sha256, which stores other than AWS know as well.
       requestChecksumCalculation: "WHEN_REQUIRED",
       responseChecksumValidation: "WHEN_REQUIRED",

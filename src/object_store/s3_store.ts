@@ -204,14 +204,14 @@ export class S3Store implements ObjectStore {
   async #prepare(
     key: string,
     bytes: Uint8Array,
-    { md5, signal }: PutOptions,
+    { digests: given, signal }: PutOptions,
   ): Promise<{ body: S3Body; digests: Digests }> {
     checkKey(key);
     checkBody(bytes);
     signal?.throwIfAborted();
-    const digests = await digestBoth(bytes);
+    const digests = given ?? await digestBoth(bytes);
     const writer = crypto.randomUUID();
-    return { digests, body: { ...digests, content: bytes, md5: md5 ?? digests.md5, writer } };
+    return { digests, body: { ...digests, content: bytes, writer } };
   }
 
   async #describe(key: string, signal: AbortSignal | undefined): Promise<S3Description | undefined> {

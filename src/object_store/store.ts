@@ -1,3 +1,5 @@
+import type { Digests } from "./digest.ts";
+
 /** Largest body of one object, bytes: bodies are held in memory. */
 export const MAX_OBJECT_BYTES: number = 256 * 1024 * 1024;
 /** Most entries of one page of a list; S3 has the same limit. */
@@ -12,10 +14,10 @@ export interface CallOptions {
 /** What calls that send a body take. */
 export interface PutOptions extends CallOptions {
   /**
-   * MD5 of the body, 16 bytes, if the caller computed it when it made the body; the store refuses a body that does not
-   * match. Default: computed when sending.
+   * Digests of the body, if the caller computed them when it made the body; the store refuses a body that does not match.
+   * Default: computed when sending.
    */
-  md5?: Uint8Array | undefined;
+  digests?: Digests | undefined;
 }
 
 /** A part of an object. */

@@ -25,7 +25,7 @@ import { loadBoatState } from "../store/restore.ts";
 import type { StoredFiles } from "../files/stored_files.ts";
 
 /** While a boat sends messages, its state is saved at this interval. After a crash its files have what is newer. */
-const STATE_EVERY_MS = 30_000;
+const STATE_EVERY_MS = 60_000;
 /** Longest time for storing what another node needs, milliseconds; the rest is stored later. */
 const RELEASE_MS = 5000;
 /** A boat that has made a handshake opens its streams within this time. */

@@ -78,6 +78,7 @@ export class InstanceJournal {
   #isPaused = false;
   readonly #clockFile: DurableFile;
   #clockWritten: Promise<void> = Promise.resolve();
+  #corrections: string;
   /** Newest complete file of a backfill. */
   #newestBackfill: string | undefined;
 
@@ -90,6 +91,7 @@ export class InstanceJournal {
     this.#clockFile = clockFile(options.directory);
     this.#recovered = parts.recovered;
     this.index = parts.index;
+    this.#corrections = encodeSpans(parts.index.clock.spans.all);
     this.#newestBackfill = newestBackfill(parts.index);
     parts.owner.journal = this;
   }
@@ -184,9 +186,14 @@ export class InstanceJournal {
     this.index.noteClock();
     const { directory, log } = this.#options;
     // The boat sends them again when it connects.
-    this.#clockWritten = this.#clockFile.write(text).catch((error: unknown) => {
+    this.#clockWritten = this.#clockFile.write(text).then(() => void (this.#corrections = text), (error: unknown) => {
       log.error("corrections of recorded times not stored", { directory, error: errorText(error) });
     });
+  }
+
+  /** Content of the file with the corrections. */
+  get corrections(): string {
+    return this.#corrections;
   }
 
   /** Live numbers that were synced since the last call. */

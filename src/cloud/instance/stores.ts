@@ -317,7 +317,7 @@ export class InstanceStores {
     if (!journal || !ledger || !store) return;
     const isOpen = (name: string) => journal.isOpen(name);
     await store.ship({ index: journal.index, ledger, isOpen, epochs: () => this.#record.epochs }, signal);
-    await this.#sessions?.put(signal);
+    await this.#sessions?.putIfUsed({ sessions: this.#replica?.sessions, corrections: journal.corrections, signal });
   }
 
   /** Stores what is known of its objects. @throws {StoreError} */

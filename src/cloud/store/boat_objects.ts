@@ -145,11 +145,12 @@ export class BoatObjects {
     const added: OutsideFile[] = [];
     let isWhole = true;
     const leftOut = () => isWhole = false;
-    for await (const { first, last, bytes, hash, blocks, ...time } of frameBodies(path, { epoch, leftOut })) {
+    for await (const body of frameBodies(path, { epoch, leftOut })) {
+      const { first, last, bytes, digests, hash, blocks, ...time } = body;
       const object = { id: this.#id, epoch: epoch.toHex(), first, last, hash };
       const key = frameKey(object);
       if (this.#objects.has(key)) continue;
-      const answer = await this.#store.putIfAbsent(key, bytes, { signal });
+      const answer = await this.#store.putIfAbsent(key, bytes, { digests, signal });
       if (answer === "exists") await this.#checkWhole(key, { bytes: bytes.length, signal });
       const size = bytes.length;
       await writeBlocks(this.#store, { key, size, blocks, signal });

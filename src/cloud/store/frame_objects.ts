@@ -13,6 +13,7 @@ import {
   storedBytes,
 } from "../../journal/mod.ts";
 import { turn } from "../../base/mod.ts";
+import { digestBoth, type Digests } from "../../object_store/mod.ts";
 import { EPOCH_BYTES } from "../../replication/mod.ts";
 
 /** An object is ended beyond this size, bytes. */
@@ -28,6 +29,8 @@ export interface FrameBody {
   /** Bytes of each of its blocks, unpacked. */
   blockBytes: number;
   bytes: Uint8Array<ArrayBuffer>;
+  digests: Digests;
+  /** Part of its key. */
   hash: string;
   /** Where its blocks are. */
   blocks: readonly BlockLocation[];
@@ -180,10 +183,11 @@ export async function bodyOf(
     bytes.set(part, at);
     at += part.length;
   }
-  const hash = await hashOf(bytes);
+  const digests = await digestBoth(bytes);
+  const hash = digests.sha256Hex.slice(0, HASH_DIGITS);
   const { first = 0, timeUs = 0 } = blocks[0] ?? {};
   const last = Math.max(0, ...blocks.map((block) => block.last));
-  return { first, last, timeUs, blockBytes, bytes, hash, blocks: located };
+  return { first, last, timeUs, blockBytes, bytes, digests, hash, blocks: located };
 }
 
 /** The hash in the key of an object with these bytes. */

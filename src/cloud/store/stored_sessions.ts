@@ -9,7 +9,7 @@ import {
   readClockSpans,
 } from "../../journal/mod.ts";
 import type { ObjectStore } from "../../object_store/mod.ts";
-import { mergeSessions, SESSION_FILES } from "../../stream/mod.ts";
+import { mergeSessions, SESSION_FILES, type Sessions } from "../../stream/mod.ts";
 import { ONLY_NODE } from "./frame_store.ts";
 import { sessionsKey, sessionsPrefix } from "./object_names.ts";
 
@@ -35,6 +35,8 @@ export class StoredSessions {
   readonly #turns = new Turns();
   /** What the store was given last. */
   #stored: string | undefined;
+  /** Corrections when the files were stored last, if there were no sessions. */
+  #onlyCorrections: string | undefined;
 
   constructor(
     { id, directory, store, node = ONLY_NODE }: {
@@ -65,6 +67,21 @@ export class StoredSessions {
       await this.#store.put(sessionsKey(this.#id, this.#node), new TextEncoder().encode(text), { signal });
       this.#stored = text;
     });
+  }
+
+  /** As {@linkcode StoredSessions.put}; reads nothing if there are no sessions and the corrections are the same. */
+  async putIfUsed(
+    { sessions, corrections, signal }: {
+      sessions: Pick<Sessions, "size" | "written"> | undefined;
+      corrections: string;
+      signal?: AbortSignal | undefined;
+    },
+  ): Promise<void> {
+    const isUsed = sessions !== undefined && sessions.size > 0;
+    if (!isUsed && this.#onlyCorrections === corrections) return;
+    await sessions?.written();
+    await this.put(signal);
+    this.#onlyCorrections = isUsed ? undefined : corrections;
   }
 
   /**

@@ -85,14 +85,24 @@ export class FileSequence {
   async #create({ firstTimeUs: timeUs, epochWord }: SealedBlock): Promise<JournalFile> {
     const { directory, prefix, blockBytes, compression, clock } = this.#options;
     const taken = new Set<string>();
-    for await (const { name } of Deno.readDir(directory)) taken.add(name);
-    const nowMs = clock.wallUs() / 1000;
-    const name = nextFileName(prefix, { timeUs, after: this.#newestFile, isTaken: (each) => taken.has(each), nowMs });
-    const path = `${directory}/${name}`;
-    this.#openName = name;
-    const file = await JournalFile.create({ path, directory, blockBytes, compression, epochWord });
-    this.#newestFile = name;
-    return file;
+    const names = {
+      timeUs,
+      after: this.#newestFile,
+      isTaken: (name: string) => taken.has(name),
+      nowMs: clock.wallUs() / 1000,
+    };
+    for (;;) {
+      const name = this.#openName = nextFileName(prefix, names);
+      const path = `${directory}/${name}`;
+      try {
+        const file = await JournalFile.create({ path, directory, blockBytes, compression, epochWord });
+        this.#newestFile = name;
+        return file;
+      } catch (error) {
+        if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+        taken.add(name);
+      }
+    }
   }
 
   #leave(): void {

@@ -100,13 +100,11 @@ async function join(group: readonly ListedObject[], options: CompactOptions): Pr
     }
   }
   const blockBytes = group[0]?.time?.blockBytes ?? 0;
-  const { bytes, hash, timeUs, blocks, ...numbers } = await bodyOf(run.blocks, {
-    blockBytes,
-    epoch: Uint8Array.fromHex(epoch),
-  });
-  const object = { id, epoch, first: numbers.first, last: numbers.last, hash };
+  const body = await bodyOf(run.blocks, { blockBytes, epoch: Uint8Array.fromHex(epoch) });
+  const { first, last, bytes, digests, hash, timeUs, blocks } = body;
+  const object = { id, epoch, first, last, hash };
   const key = frameKey(object);
-  await store.putIfAbsent(key, bytes, { signal });
+  await store.putIfAbsent(key, bytes, { digests, signal });
   await writeBlocks(store, { key, size: bytes.length, blocks, signal });
   for (const each of group) memory.verified.add(`${each.key} ${key}`);
   return { ...object, key, size: bytes.length, storedMs: nowMs, time: { timeUs, blockBytes } };
