@@ -46,6 +46,8 @@ export interface ArchivePort {
   readonly oldestSeq: number | undefined;
   /** Digests of the newest frames of the current epoch, oldest first; absent: not supported. */
   readonly digests?: readonly WindowDigest[];
+  /** Digest of frames that exist, for archives that make them; absent: they are read. */
+  digestOf?(seqs: Pick<WindowDigest, "firstSeq" | "lastSeq">): WindowDigest;
   /** Earlier epochs with frames in the journal, newest first; absent: not supported. */
   former?(): Promise<readonly FormerRecording[]>;
 }

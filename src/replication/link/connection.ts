@@ -321,7 +321,7 @@ export class BoatConnection {
     const seqs = unprovenSeqs(held, { sent, oldest, head: source.head });
     this.#digests = await former.newestDigests(archive);
     if (!seqs && this.#digests.size === 0) return answer;
-    const digest = await newestDigest(held, { seqs, oldest, index, epoch });
+    const digest = seqs && archive.digestOf?.(seqs) || await newestDigest(held, { seqs, oldest, index, epoch });
     // Also without a digest: the cloud decides about that.
     const compared = await this.#callHandshake(client, { digests: digest ? [digest] : [] });
     former.markCompared(this.#digests);

@@ -88,6 +88,9 @@ export class FleetBoat implements MadeFrames {
       source: this,
       archive: {
         index: this.#index(),
+        // The cloud asks for that of the frames that it has.
+        digests: [],
+        digestOf: (seqs) => this.#maker.digest(seqs),
         get oldestSeq() {
           return head() > 0 ? oldest() : undefined;
         },

@@ -1,5 +1,5 @@
 import { buildCanId, buildName, newStoredFrame, pgnOfId, type StoredFrame } from "../../frame/mod.ts";
-import { BlockBuilder, type BlockDevice, NO_PRODUCT } from "../../journal/mod.ts";
+import { BlockBuilder, type BlockDevice, FrameSum, NO_PRODUCT, type WindowDigest } from "../../journal/mod.ts";
 
 /** What determines the frames of a boat. */
 export interface FrameOrigin {
@@ -115,6 +115,16 @@ export class FrameMaker {
     frame.data = this.#data;
     frame.offset = 0;
     frame.length = length;
+  }
+
+  /** The digest of the numbers from `firstSeq` through `lastSeq`, within one window. */
+  digest({ firstSeq, lastSeq }: Pick<WindowDigest, "firstSeq" | "lastSeq">): WindowDigest {
+    const [sum, frame] = [new FrameSum(), newStoredFrame()];
+    for (let seq = firstSeq; seq <= lastSeq; seq++) {
+      this.write(seq, frame);
+      sum.add(seq, frame);
+    }
+    return { firstSeq, lastSeq, hash: sum.hash };
   }
 
   /** The block of the numbers from `fromSeq` to `toSeq`, at most {@linkcode BLOCK_FRAMES}. */
