@@ -6,7 +6,14 @@
  */
 export { type Range, Ranges, RangesFullError, type RangesOptions } from "../base/mod.ts";
 export * from "./grpc/client.ts";
-export { draining, type Keepalive, type RpcCode, RpcError, SERVICE_NAMES, type ServiceName } from "./grpc/grpc.ts";
+export {
+  type Keepalive,
+  reconnectRequest,
+  type RpcCode,
+  RpcError,
+  SERVICE_NAMES,
+  type ServiceName,
+} from "./grpc/grpc.ts";
 export * from "./grpc/identity.ts";
 export * from "./grpc/server.ts";
 export { MessageStream } from "./grpc/stream.ts";

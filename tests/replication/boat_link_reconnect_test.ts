@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { formatTimeUs } from "../../src/frame/mod.ts";
-import { draining, LOST_UNRECORDED, RpcError } from "../../src/replication/mod.ts";
+import { LOST_UNRECORDED, reconnectRequest, RpcError } from "../../src/replication/mod.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { EPOCH } from "../support/journal_run.ts";
@@ -185,33 +185,36 @@ Deno.test(
   },
 );
 
-Deno.test(
-  "a node that drains is asked again every second, which is logged once, until there is another",
-  LINK,
-  async () => {
-    await LinkFixture.run(async (fixture) => {
-      const { cloud } = fixture;
-      const clock = new FakeClock();
-      await using boat = await fixture.boat({ clock });
-      boat.link.start();
-      await connected(boat);
-      await eventually("the live stream", () => [...cloud.streams].length > 0);
-      cloud.refuse = draining;
-      for (const stream of cloud.streams) stream.fail(draining());
-      await eventually("ten tries", () => {
-        boat.waitFor(clock, 100);
-        return cloud.requests.length > 10;
+for (const reason of ["draining", "store"] as const) {
+  Deno.test(
+    `a cloud that asks to connect again (${reason}) is asked every second, which is logged once`,
+    LINK,
+    async () => {
+      const asked = reconnectRequest(reason);
+      await LinkFixture.run(async (fixture) => {
+        const { cloud } = fixture;
+        const clock = new FakeClock();
+        await using boat = await fixture.boat({ clock });
+        boat.link.start();
+        await connected(boat);
+        await eventually("the live stream", () => [...cloud.streams].length > 0);
+        cloud.refuse = () => asked;
+        for (const stream of cloud.streams) stream.fail(asked);
+        await eventually("ten tries", () => {
+          boat.waitFor(clock, 100);
+          return cloud.requests.length > 10;
+        });
+        assert.ok(clock.monoMs() < 10 * 2000, "a back-off would take 17 minutes");
+        assert.equal(boat.lines.filter((line) => line.includes(asked.message)).length, 1);
+        cloud.refuse = undefined;
+        await eventually("the connection", () => {
+          boat.waitFor(clock, 100);
+          return boat.link.status().connected;
+        });
       });
-      assert.ok(clock.monoMs() < 10 * 2000, "a back-off would take 17 minutes");
-      assert.equal(boat.lines.filter((line) => line.includes("the node is draining")).length, 1);
-      cloud.refuse = undefined;
-      await eventually("the connection", () => {
-        boat.waitFor(clock, 100);
-        return boat.link.status().connected;
-      });
-    });
-  },
-);
+    },
+  );
+}
 
 Deno.test("a refusal is told with the cloud's words, and logged once", LINK, async () => {
   await LinkFixture.run(async (fixture) => {

@@ -136,7 +136,7 @@ Deno.test("a cloud that closes live, for lag or for the rate, is a lost connecti
 });
 
 Deno.test("a node that drains is tried again after a second each time, and counts as no failure", () => {
-  const draining: LinkEvent = { ...LOST, isDraining: true };
+  const draining: LinkEvent = { ...LOST, isRequested: true };
   const link = DrivenLink.connected();
   for (let refusals = 0; refusals < 20; refusals++) {
     assert.deepEqual(link.on(draining), ["close"]);

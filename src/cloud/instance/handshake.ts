@@ -1,6 +1,6 @@
 import type { Clock, Logger } from "../../base/mod.ts";
 import { MAX_BUSES } from "../../journal/mod.ts";
-import { type HandshakeRequest, type HandshakeResponse, RpcError } from "../../replication/mod.ts";
+import { type HandshakeRequest, type HandshakeResponse, reconnectRequest, RpcError } from "../../replication/mod.ts";
 import type { Note } from "../state/diagnostic_events.ts";
 import type { FormerHandshake } from "./former_handshake.ts";
 import type { InstanceJournal } from "./journal.ts";
@@ -30,6 +30,10 @@ export interface InstanceHandshakesOptions {
 /** Handshakes of one boat: checks the boat's identity, accepts its declarations, and requests missing frames. */
 export class InstanceHandshakes {
   readonly #options: InstanceHandshakesOptions;
+  /** Ends the streams of a boat that was taken without what the store has of it. */
+  readonly storeAnswers = reconnectRequest("store");
+  /** Connection of the last handshake that was answered. */
+  #connection = "";
 
   constructor(options: InstanceHandshakesOptions) {
     this.#options = options;
@@ -56,10 +60,19 @@ export class InstanceHandshakes {
     const isOwn = sessions.isOpenBy(connection);
     const isSame = verdict.kind === "same";
     const { index } = journal;
+    this.#connection = connection;
     const isProven = await copyDetector.check(request, { connection, index, isSame, isStreaming, isOwn });
     return isProven
       ? await this.accept(request, { connection, known, verdict })
       : await this.#draft(request, { connection, known });
+  }
+
+  /**
+   * True if the boat waits for the store. The second handshake of a connection, which proves the boat's frames, does not:
+   * what the store has was found out, or the store was away, a moment ago.
+   */
+  mayList(connection: string): boolean {
+    return connection === "" || connection !== this.#connection || this.#options.sessions.isOpen();
   }
 
   /**

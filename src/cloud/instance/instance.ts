@@ -83,8 +83,7 @@ export class Instance {
     const common = { ...options, record: this.record, note: this.note };
     this.#copyDetector = new CopyDetector(common);
     this.former = new FormerHandshake(common);
-    this.#usedMs = clock.monoMs();
-    this.#sessions = new InstanceSessions(this.#usedMs);
+    this.#sessions = new InstanceSessions(this.#usedMs = clock.monoMs());
     this.#handshakes = new InstanceHandshakes({
       ...{ ...common, stores: this.#stores, sessions: this.#sessions },
       ...{ copyDetector: this.#copyDetector, former: this.former },
@@ -175,7 +174,7 @@ export class Instance {
       await this.#turns.run(async () => {
         await this.#open();
         if (!await this.#stores.beginShipping(signal)) return;
-        this.#sessions.endAll(unavailable("the store answers again"));
+        this.#sessions.endAll(this.#handshakes.storeAnswers);
         await this.#close();
         await this.#open();
       });
@@ -236,11 +235,12 @@ export class Instance {
   handshake(request: HandshakeRequest, connection = ""): Promise<HandshakeResponse> {
     return this.#turns.run(async () => {
       const wasOpen = this.isOpen;
+      const mayList = this.#handshakes.mayList(connection);
       // Opening lists the store again.
       const isUnlisted = this.record.isUnlisted || this.#handshakes.awaitsStore(request);
-      if (isUnlisted && !this.#sessions.isOpen()) await this.#close();
+      if (isUnlisted && mayList && !this.#sessions.isOpen()) await this.#close();
       const journal = await this.#open();
-      if (wasOpen) await this.#stores.update({ isListing: this.record.mayBeElsewhere(request) });
+      if (wasOpen) await this.#stores.update({ isListing: mayList && this.record.mayBeElsewhere(request) });
       const { failure } = this.#stores;
       if (failure !== undefined) throw unavailable(`nothing can be recorded: ${failure}`);
       if (this.#handshakes.awaitsStore(request)) throw notListed();

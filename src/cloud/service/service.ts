@@ -3,12 +3,12 @@ import {
   type BackfillStatus,
   type BackfillUpstream,
   type Caller,
-  draining,
   type HandshakeRequest,
   type HandshakeResponse,
   type LiveStatus,
   type LiveUpstream,
   type MessageStream,
+  reconnectRequest,
   type ReplicationService,
   RpcError,
 } from "../../replication/mod.ts";
@@ -63,7 +63,7 @@ export class CloudService implements ReplicationService {
    */
   async handshake(request: HandshakeRequest, { instanceId, connection }: Caller): Promise<HandshakeResponse> {
     this.#requireRunning();
-    if (this.#isDraining && !this.#isStreaming(connection)) throw draining();
+    if (this.#isDraining && !this.#isStreaming(connection)) throw reconnectRequest("draining");
     if (request.headSeq >= Number.MAX_SAFE_INTEGER) {
       throw new RpcError("INVALID_ARGUMENT", `sequence number ${request.headSeq} is out of range`);
     }
@@ -109,7 +109,7 @@ export class CloudService implements ReplicationService {
     const schedule = new DrainSchedule<Instance>({ boats, timeMs, clock, random });
     while (!signal.aborted && !schedule.isOver && connected().length > 0) {
       for (const instance of schedule.due(connected())) {
-        instance.disconnect(draining()).catch((error: unknown) => {
+        instance.disconnect(reconnectRequest("draining")).catch((error: unknown) => {
           log.error("readers not ended", { id: instance.id, error: errorText(error) });
         });
       }

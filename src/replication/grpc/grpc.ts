@@ -24,17 +24,22 @@ export class RpcError extends Error {
   }
 }
 
-/** Text by which boats recognize {@linkcode draining}: other failures are `UNAVAILABLE`, too. */
-const DRAINING = "the node is draining";
+/** Reasons for which a cloud asks its boats to connect again; they recognize the text: failures are `UNAVAILABLE`, too. */
+const REQUESTS = {
+  /** A balancer chooses another node. */
+  draining: "the node is draining",
+  /** The handshake says what the boat must send. */
+  store: "the store answers again",
+};
 
-/** Error after which the boat connects again in about a second, without back-off: a balancer chooses another node. */
-export function draining(): RpcError {
-  return new RpcError("UNAVAILABLE", DRAINING);
+/** Error after which the boat connects again in about a second, without back-off. */
+export function reconnectRequest(reason: keyof typeof REQUESTS): RpcError {
+  return new RpcError("UNAVAILABLE", REQUESTS[reason]);
 }
 
-/** True for {@linkcode draining}, also as a boat receives it. */
-export function isDraining(error: unknown): boolean {
-  return error instanceof RpcError && error.code === "UNAVAILABLE" && error.message === DRAINING;
+/** True for {@linkcode reconnectRequest}, also as a boat receives it. */
+export function isReconnectRequest(error: unknown): boolean {
+  return error instanceof RpcError && error.code === "UNAVAILABLE" && Object.values(REQUESTS).includes(error.message);
 }
 
 /** Converts an error of the library to an {@linkcode RpcError}. */

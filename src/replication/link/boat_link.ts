@@ -15,7 +15,7 @@ import { MissingNumbers, NEVER_USED } from "./missing.ts";
 import { FormerEpochs } from "./former.ts";
 import { StoredProgress } from "./stored_progress.ts";
 import { heldSeqs } from "./proof.ts";
-import { isDraining, loadGrpc, RpcError } from "../grpc/grpc.ts";
+import { isReconnectRequest, loadGrpc, RpcError } from "../grpc/grpc.ts";
 import {
   DISCONNECTED,
   linkDeadlineMs,
@@ -372,7 +372,7 @@ export class BoatLink {
   #failed(connection: BoatConnection, error: unknown): void {
     if (connection !== this.#connection) return;
     const reason = error instanceof RpcError ? `${error.code}: ${error.message}` : errorText(error);
-    this.#step({ kind: "lost", reason, isDraining: isDraining(error) });
+    this.#step({ kind: "lost", reason, isRequested: isReconnectRequest(error) });
   }
 
   #logDisconnected({ atMs, reason }: { atMs: number; reason: string }, before: { kind: string }): void {

@@ -88,8 +88,8 @@ export type LinkEvent =
   | {
     readonly kind: "lost";
     readonly reason: string;
-    /** The cloud has other nodes, and this one is about to stop: that is no failure. */
-    readonly isDraining?: boolean;
+    /** The cloud asks the boat to connect again: that is no failure. */
+    readonly isRequested?: boolean;
   }
   /** The deadline of {@linkcode linkDeadlineMs} may have passed. */
   | { readonly kind: "tick" };
@@ -266,10 +266,10 @@ function connect(state: LinkState, { nowMs }: LinkContext): LinkStep {
 
 function reconnectAfter(
   state: LinkState,
-  { reason, isDraining }: Extract<LinkEvent, { kind: "lost" }>,
+  { reason, isRequested }: Extract<LinkEvent, { kind: "lost" }>,
   context: LinkContext,
 ): LinkStep {
-  if (!isDraining) return reconnectLater(state, reason, context);
+  if (!isRequested) return reconnectLater(state, reason, context);
   return reconnectIn(FIRST_RECONNECT_MS, { state, reason }, context);
 }
 

@@ -9,8 +9,9 @@ import { inFolder } from "../../support/folder.ts";
 import { needs } from "../../support/needs.ts";
 import { range } from "../../support/session.ts";
 import { WrappedStore } from "../../support/wrapped_store.ts";
+import { TIMEOUT } from "../../replication/fixture.ts";
 import { EPOCH, wireBlock } from "../block_check_fixture.ts";
-import { batch, BOAT, CloudFixture, framesOfStore, statusWith, wanted } from "../cloud_fixture.ts";
+import { batch, BOAT, CloudFixture, framesOfStore, request, statusWith, wanted } from "../cloud_fixture.ts";
 
 const CLOUD = needs({ permissions: ["net", "read", "write", "env", "sys"] });
 const FORMER = EPOCH;
@@ -215,7 +216,21 @@ Deno.test(
       const simple = { instanceId: "boat-002", headSeq: 150 };
       await assert.rejects(cloud.greeted(simple), /what it has of the boat is unknown/);
       const features = ["batch", "void", "bus", "quiet-status", "digest"];
+      let lists = 0;
+      const away = store.before;
+      store.before = (call, key) => {
+        if (call === "list") lists++;
+        return away(call, key);
+      };
       const unknown = await cloud.greeted({ ...simple, features });
+      const listsBefore = lists;
+      // The proof of its frames follows on the same connection.
+      await unknown.client.handshake(request({ ...simple, features }), TIMEOUT);
+      assert.deepEqual(
+        [listsBefore > 0, lists - listsBefore],
+        [true, 0],
+        "lists of the store before and for the proof",
+      );
       const { holes, liveStartFrom, durableThrough, storedThrough } = unknown.response;
       assert.deepEqual({ holes, liveStartFrom, durableThrough, storedThrough }, {
         holes: [],
