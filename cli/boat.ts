@@ -157,6 +157,7 @@ function recordingOf(
     prefix: settings.journalPrefix,
     slowBlockMs: settings.journalPackAfterMs,
     keepUnacknowledged: settings.keepUnacknowledged,
+    evidence: settings.journalEvidence ? { keyFile: settings.journalEvidenceKey || undefined } : undefined,
     instanceId,
   });
   return { ...own, ...journalOf(settings) };

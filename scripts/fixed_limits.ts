@@ -27,6 +27,8 @@ import { BATCH_CHARACTERS, BATCH_FRAMES } from "../src/stream/live/channel.ts";
 import { SLICE_MS as STREAM_SLICE_MS, WAITING_FRAMES } from "../src/stream/live/hub.ts";
 import { MAX_INBOUND_BYTES, MAX_UNREAD as MAX_UNREAD_ANSWERS, MIN_WINDOW } from "../src/http/streams/websocket.ts";
 import { MAX_NAMED_FAULTS } from "../src/journal/index/index_faults.ts";
+import { CLOSE_MS } from "../src/journal/evidence/signer.ts";
+import { MAX_REMOVED } from "../src/journal/evidence/statement.ts";
 import { DEFAULT_TIMEOUT_MS as ARCHIVE_TIMEOUT_MS } from "../src/journal/retention/archive_command.ts";
 import { MAX_LINE_BYTES } from "../src/journal/retention/archive_protocol.ts";
 import { MAX_KEPT_DISK_PERCENT } from "../src/journal/retention/plan.ts";
@@ -267,6 +269,16 @@ const OUTSIDE: readonly FixedLimit[] = [
     what: "Time of one run of the archive command",
     limit: ms(ARCHIVE_TIMEOUT_MS),
     beyond: "The command is ended; its files are archived later.",
+  },
+  {
+    what: "Deleted files that the statement of the next signed file names",
+    limit: count(MAX_REMOVED),
+    beyond: "The first of them count as missing in `vbg verify -evidence`.",
+  },
+  {
+    what: "Time in which a stop of the server signs files",
+    limit: ms(CLOSE_MS),
+    beyond: "The next start signs the others.",
   },
   {
     what: "Bytes of a line that the archive command prints",

@@ -168,6 +168,8 @@ const {
   journalDir: _dir,
   journalPrefix: _prefix,
   journalPackAfterMs: _pack,
+  journalEvidence: _evidence,
+  journalEvidenceKey: _evidenceKey,
   keepUnacknowledged: _keep,
   ...journalOfEach
 } = journalOptions;

@@ -128,6 +128,18 @@ export const journalOptions = {
     choices: ["disabled", "on-rotate", "before-expire"],
     help: "When files are archived: when they are complete, or before they are deleted.",
   }),
+  journalEvidence: journal.boolean({
+    name: "journal-evidence",
+    key: "journal.evidence.enabled",
+    default: true,
+    help: "Sign complete files (Ed25519), so that vbg verify -evidence finds any change.",
+  }),
+  journalEvidenceKey: journal.text({
+    name: "journal-evidence-key",
+    key: "journal.evidence.key",
+    placeholder: "FILE",
+    help: "Private key that signs files, PEM (PKCS #8), created if missing. Default: evidence.pem in -state-dir.",
+  }),
   maxHistory: reloadable(journal.integer({
     name: "history-max-limit",
     beyond: "400 naming the parameter.",
@@ -176,7 +188,13 @@ export const journalOptions = {
 export type JournalSettings = SettingsOf<typeof journalOptions>;
 
 /** Settings that a cloud does not have. */
-type OnlyOnBoats = "journalDir" | "journalPrefix" | "journalPackAfterMs" | "keepUnacknowledged";
+type OnlyOnBoats =
+  | "journalDir"
+  | "journalPrefix"
+  | "journalEvidence"
+  | "journalEvidenceKey"
+  | "journalPackAfterMs"
+  | "keepUnacknowledged";
 
 /** Options of the library that boat and cloud share. */
 export type SharedRecordingOptions = Omit<CloudRecordingOptions, "archiveStartTimeoutMs">;

@@ -164,6 +164,7 @@ export function healthOf(
         ...integrations.health(),
         ...(signalk && { signalk: signalk.health() }),
         ...(rollup && { series: rollup.health() }),
+        ...(stores.journal?.evidence && { evidence: stores.journal.evidence.health() }),
         ...(past && { past: past.health() }),
         ...(clockRepair && { clock: clockRepair.health() }),
         ...(tls && { tls: tls.health() }),

@@ -43,6 +43,8 @@ export interface RecordingOptions {
   archiveCommand?: string;
   /** Instance id of the boat, passed to that program; default: the prefix. */
   instanceId?: string;
+  /** Signs complete files; default: none is signed. `keyFile`: private key, PEM; default in the state directory. */
+  evidence?: { keyFile?: string | undefined };
   /**
    * Interval of file housekeeping, milliseconds; for tests.
    *

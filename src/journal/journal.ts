@@ -1,7 +1,9 @@
+import { basename } from "node:path";
 import { AtomicFile, type DiskSpace, diskSpace } from "../base/mod.ts";
 import type { Message } from "../frame/mod.ts";
 import { readClockSpans } from "./clock/clock_file.ts";
 import { DirectoryGuard } from "./writer/directory_guard.ts";
+import { EvidenceSigner } from "./evidence/signer.ts";
 import { epochWordOf } from "./file/layout.ts";
 import { DEFAULT_PREFIX } from "./file/name.ts";
 import type { WriteFigures } from "./writer/file_sequence.ts";
@@ -39,6 +41,8 @@ export interface JournalOptions extends
   instanceId?: string | undefined;
   /** What the cloud has stored: retention keeps other files past their age; default: it does not go by that. */
   stored?: StoredFrames | undefined;
+  /** Signs complete files; default: none is signed. `keyFile`: private key, PEM; default in the state directory. */
+  evidence?: { keyFile?: string | undefined } | undefined;
   /** Reads the space of the file system, for tests. */
   diskSpace?: ((directory: string) => Promise<DiskSpace>) | undefined;
   /** Interval of retention and archiving, milliseconds; default 5 minutes. */
@@ -57,12 +61,29 @@ interface Parts {
   digests: WindowDigests;
   former: FormerEpochs;
   retention: JournalRetention | undefined;
+  evidence: EvidenceSigner | undefined;
+}
+
+/** Signs files, if configured. */
+function evidenceOf(
+  { directory, stateDirectory, evidence, log }: JournalOptions,
+  { writer, guard, onSigned }: { writer: JournalWriter; guard: DirectoryGuard; onSigned: () => void },
+): EvidenceSigner | undefined {
+  return evidence && new EvidenceSigner({
+    directory,
+    stateDirectory,
+    keyFile: evidence.keyFile,
+    isOpen: (name) => name === writer.openName,
+    isUnmounted: () => guard.checkUnmounted(),
+    onSigned,
+    log,
+  });
 }
 
 /** Retention and archiving for the directory, if configured. */
 function retentionOf(
   options: JournalOptions,
-  { writer, index, guard }: { writer: JournalWriter; index: JournalIndex; guard: DirectoryGuard },
+  { writer, index, guard, evidence }: Pick<Parts, "writer" | "index" | "guard" | "evidence">,
 ): JournalRetention | undefined {
   const { directory, retention, archiveCommand, instanceId, checkIntervalMs, prefix = DEFAULT_PREFIX, log, clock } =
     options;
@@ -78,13 +99,17 @@ function retentionOf(
     unstored: stored && new UnstoredFiles(directory, { index, stored }),
     diskSpace: readSpace,
     isOpen: (name) => name === writer.openName,
+    isPending: (name) => evidence?.isPending(name) ?? false,
     isReadable: (name) => index.has(name),
     correctedMs: (name) => {
       const info = index.infoOf(`${directory}/${name}`);
       return info && info.firstTimeUs !== info.recordedUs ? info.firstTimeUs / 1000 : undefined;
     },
     onPause: (isPaused) => writer.pause(isPaused),
-    onRemoved: (name) => index.noteRemoved(`${directory}/${name}`),
+    onRemoved: (name) => {
+      index.noteRemoved(`${directory}/${name}`);
+      evidence?.noteRemoved(name);
+    },
     log,
     clock,
   });
@@ -150,12 +175,16 @@ export class Journal {
         pending: recovered.pending,
         checkDirectory: () => guard.check(),
         onWritten: (block) => index.noteWritten(block),
-        onEnded: () => retention?.wake(),
+        onEnded: (path) => {
+          evidence?.noteEnded(basename(path));
+          retention?.wake();
+        },
       });
-      const retention = retentionOf(options, { writer, index, guard });
+      const evidence = evidenceOf(options, { writer, guard, onSigned: () => retention?.wake() });
+      const retention = retentionOf(options, { writer, index, guard, evidence });
       retention?.start();
       const former = new FormerEpochs(index, { prefix: options.prefix ?? DEFAULT_PREFIX });
-      return new Journal({ index, guard, writer, numbers, digests, former, retention });
+      return new Journal({ index, guard, writer, numbers, digests, former, retention, evidence });
     } catch (error) {
       guard.close();
       throw error;
@@ -255,6 +284,11 @@ export class Journal {
     return this.#parts.retention?.status;
   }
 
+  /** Whether complete files are signed; undefined if none is to be. */
+  get evidence(): Pick<EvidenceSigner, "health"> | undefined {
+    return this.#parts.evidence;
+  }
+
   /** The number of the next frame. */
   next(): number {
     return this.#numbers.next();
@@ -284,6 +318,7 @@ export class Journal {
   async close(): Promise<void> {
     await this.#parts.retention?.stop();
     await this.#writer.close();
+    await this.#parts.evidence?.close();
     await this.#numbers.close();
     this.#parts.guard.close();
   }

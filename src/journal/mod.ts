@@ -25,6 +25,12 @@ export * from "./clock/directory_clocks.ts";
 export * from "./digest/window_digest.ts";
 export * from "./digest/window_digest_read.ts";
 export * from "./errors.ts";
+export { checkEvidence } from "./evidence/check.ts";
+export type { CheckedEvidence, EvidenceFault, EvidenceFaultKind, FoundEvidence } from "./evidence/check_types.ts";
+export { hashFile } from "./evidence/hash.ts";
+export { type EvidencePublicKey, readPublicKey } from "./evidence/key.ts";
+export { PUBLIC_KEY_FILE, readSigned, type SignedStatement } from "./evidence/sidecars.ts";
+export type { FileHash } from "./evidence/statement.ts";
 export { type BlockFile, openBlockFile } from "./file/block_file.ts";
 export { JournalFile, type JournalFileOptions } from "./file/journal_file.ts";
 export {
@@ -45,6 +51,8 @@ export {
   parseFileName,
   SIDECAR_EXTENSION,
   sidecarOf,
+  SIGNATURE_EXTENSION,
+  STATEMENT_EXTENSION,
   TABLES_EXTENSION,
   tablesOf,
 } from "./file/name.ts";

@@ -82,6 +82,25 @@ Deno.test(
 );
 
 Deno.test(
+  "archive-s3 stores what belongs to a file beside it, and the file counts as archived only with that",
+  STORE,
+  () =>
+    withStore(async ({ folder, store, to, write }) => {
+      const line = write("1.lpj");
+      const sidecars = ["1.lpj.evidence", "1.lpj.evidence.sig"].map((name) => `${folder}/${name}`);
+      for (const path of sidecars) Deno.writeTextFileSync(path, path);
+      const missing = { ...write("2.lpj"), sidecars: [`${folder}/2.lpj.evidence`] };
+      const { answers } = await archive(to, { lines: [{ ...line, sidecars }, missing] });
+      assert.deepEqual(answers.map(({ path, status }) => [path, status]).sort(), [
+        [`${folder}/1.lpj`, "ok"],
+        [`${folder}/2.lpj`, "error"],
+      ]);
+      const names = ["1.lpj", "1.lpj.evidence", "1.lpj.evidence.sig", "2.lpj"];
+      assert.deepEqual(await store.stored(), names.map((name) => `sea-otter/${name}`));
+    }),
+);
+
+Deno.test(
   "archive-s3 sends nothing when the store has the file already",
   STORE,
   () =>

@@ -178,6 +178,8 @@ const DEFAULTS: BoatSettings = {
   journalSyncIntervalMs: 1000,
   journalBacklogBytes: 33_554_432,
   journalPackAfterMs: 30_000,
+  journalEvidence: true,
+  journalEvidenceKey: "",
   retentionMaxAgeMs: 0,
   retentionMinKeepMs: 0,
   retentionMaxBytes: 0,

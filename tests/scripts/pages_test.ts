@@ -35,6 +35,12 @@ const RUN_ELSEWHERE: readonly (readonly [page: string, heading: string, test: st
   ["README.md", "Install", "tests/cli/installed_test.ts", "The client `vbg` alone"],
   ["docs/guide-boat.md", "Control access", "tests/scripts/deb_test.ts", "Tokens control who may read"],
   [
+    "docs/guide-boat.md",
+    "Prove what was recorded",
+    "tests/journal/evidence/openssl_test.ts",
+    "Prove what was recorded",
+  ],
+  [
     "docs/guide-developer.md",
     "Reading it from a program",
     "tests/client/platforms_test.ts",

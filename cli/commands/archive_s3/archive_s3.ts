@@ -17,7 +17,7 @@ export const program: Program<ArchiveS3Settings> = {
   name: "vbg archive-s3",
   summary:
     "sends journal files to an S3-compatible store, as the server's -journal-archive-command. Each line of standard " +
-    'input is a file, {"path": "FILE.lpj", "instance_id": "aurora"}, and is answered by one, {"path", "status"}, with ' +
+    'input is a file, {"path": "FILE.lpj", "instance_id": "aurora"}, with "sidecars" to store beside it, and is answered by one, {"path", "status"}, with ' +
     '"error" where the status is "error". Exit code 0 even if a status is "error", 2 if no file could be tried',
   options: archiveS3Options,
   checks: archiveS3Checks,
@@ -30,6 +30,8 @@ const OTHER_OBJECT = "another object is there. Do two boats have the same instan
 interface Request {
   path: string;
   instanceId: unknown;
+  /** Paths of files that are archived with it. */
+  sidecars: readonly string[];
 }
 
 /** Reports the result of each path once, as a line of JSON. */
@@ -94,13 +96,17 @@ async function archiveAll(
 ): Promise<void> {
   const taken = new Set<string>();
   const work = async () => {
-    for await (const { path, instanceId } of requests) {
+    for await (const { path, instanceId, sidecars } of requests) {
       if (taken.has(path)) continue;
       taken.add(path);
       try {
-        const key = keyOf(path, { instanceId, prefix: settings.prefix });
-        const result = await archive.storeFile(path, key);
-        answer(path, result === "stored" ? undefined : `Cannot archive as "${key}": ${OTHER_OBJECT}`);
+        let error: string | undefined;
+        for (const each of [path, ...sidecars]) {
+          const key = keyOf(each, { instanceId, prefix: settings.prefix });
+          const result = await archive.storeFile(each, key);
+          if (result !== "stored") error ??= `Cannot archive as "${key}": ${OTHER_OBJECT}`;
+        }
+        answer(path, error);
       } catch (error) {
         answer(path, errorText(error));
       }
@@ -141,8 +147,10 @@ function parseRequest(line: string): Request | undefined {
     return undefined;
   }
   if (typeof value !== "object" || value === null) return undefined;
-  const { path, instance_id: instanceId }: { path?: unknown; instance_id?: unknown } = value;
-  return typeof path === "string" && path !== "" ? { path, instanceId } : undefined;
+  const { path, instance_id: instanceId, sidecars }: { path?: unknown; instance_id?: unknown; sidecars?: unknown } =
+    value;
+  const others = Array.isArray(sidecars) ? sidecars.filter((each) => typeof each === "string") : [];
+  return typeof path === "string" && path !== "" ? { path, instanceId, sidecars: others } : undefined;
 }
 
 /** Standard input; empty on a terminal. */

@@ -17,6 +17,8 @@ import { bytesOf, findFiles, type FoundFile } from "./file.ts";
 /** The files that a command reads, and its outputs. */
 export interface JournalInput {
   found: readonly FoundFile[];
+  /** The files and directories of the command line. */
+  names: readonly string[];
   output: Output;
   /** Whether JSON is printed. */
   json: boolean;
@@ -57,7 +59,7 @@ export async function runOnFiles<S extends ProgramSettings & OutputChoice>(
         context.printError(`${program.name}: ${what}`);
       };
       const json = wantsJson(settings, output);
-      const isGood = await run(settings, { found, output, json, onBytes, fail }).finally(() => progress.done());
+      const isGood = await run(settings, { found, names, output, json, onBytes, fail }).finally(() => progress.done());
       return isGood !== false && failures === 0 ? EXIT.ok : EXIT.failure;
     },
   });

@@ -4,6 +4,7 @@ import { paint, printable } from "../../program/terminal.ts";
 import { count, rangeText } from "../inspect/file.ts";
 import { contentText } from "../inspect/report.ts";
 import type { Fault, VerifiedFile } from "./file.ts";
+import type { VerifiedEvidence } from "./evidence.ts";
 import type { VerifiedJournal, VerifiedRun } from "./journal.ts";
 import type { FoundGap } from "./numbers.ts";
 
@@ -65,6 +66,36 @@ export function formatJson({ files, runs, errors }: VerifiedJournal): string {
       errors,
       notes,
     })),
+  });
+}
+
+/** The lines about statements and signatures. */
+export function formatEvidence({ files, signed, late, open, faults, notes }: VerifiedEvidence, style: Style): string {
+  const lines = faults.flatMap(({ path, what, places }) => [
+    `${printable(path)}: ${paint(style, "red", "error")}: ${printable(what)}`,
+    ...linesOf(places, [], style),
+  ]);
+  const lateText = late === 0 ? "" : `, ${late} of them late, after a restart or a failure`;
+  return [
+    ...lines,
+    ...notes.map((note) => `note: ${printable(note)}`),
+    ...open.map((path) => `note: ${printable(path)} is not signed: it is being written`),
+    `${count(files, "file")}, ${signed} signed${lateText}: ${verdict(faults.length, style)}`,
+  ].join("\n");
+}
+
+/** The same as JSON: one object. */
+export function formatEvidenceJson({ files, signed, late, open, faults, notes }: VerifiedEvidence): string {
+  const listed = faults.map(({ path, kind, what, places }) => ({ path, kind, what, places }));
+  return JSON.stringify({
+    ok: faults.length === 0,
+    errors: faults.length,
+    files,
+    signed,
+    late,
+    open,
+    faults: listed,
+    notes,
   });
 }
 

@@ -76,3 +76,35 @@ export function sidecarOf(path: string): string {
 export function tablesOf(path: string): string {
   return path.slice(0, -JOURNAL_EXTENSION.length) + TABLES_EXTENSION;
 }
+
+/** Extension of the signed statement about a journal file, after the file's own. */
+export const STATEMENT_EXTENSION = ".evidence";
+/** Extension of the signature of such a statement, after the statement's own. */
+export const SIGNATURE_EXTENSION = ".sig";
+
+/** Path, or name, of the statement about a journal file. */
+export function statementOf(path: string): string {
+  return path + STATEMENT_EXTENSION;
+}
+
+/** Path, or name, of the signature of that statement. */
+export function signatureOf(path: string): string {
+  return statementOf(path) + SIGNATURE_EXTENSION;
+}
+
+/** The names of journal files among some, in the order of recording; each is parsed once. */
+export function inOrder(names: Iterable<string>): string[] {
+  const found: { name: string; timeMs: number }[] = [];
+  for (const name of names) {
+    const parsed = name.endsWith(JOURNAL_EXTENSION) ? parseFileName(name) : undefined;
+    if (parsed) found.push({ name, timeMs: parsed.timeMs });
+  }
+  found.sort((a, b) => a.timeMs - b.timeMs || (a.name < b.name ? -1 : 1));
+  return found.map(({ name }) => name);
+}
+
+/** Compares names by their times, as retention does: the order of recording, even if the clock was wrong. */
+export function compareNames(one: string, other: string): number {
+  const [first, second] = [one, other].map((name) => parseFileName(name)?.timeMs ?? 0);
+  return (first ?? 0) - (second ?? 0) || (one < other ? -1 : one > other ? 1 : 0);
+}

@@ -6,6 +6,8 @@ export interface ArchiveFile {
   path: string;
   name: string;
   bytes: number;
+  /** Paths of its statement and of the signature, as far as they are there; default none. */
+  evidence?: readonly string[] | undefined;
 }
 
 /** Outcome for a file. */
@@ -38,10 +40,14 @@ export function* batchesOf<F extends { path: string }>(files: readonly F[]): Gen
 }
 
 /** The line on a command's standard input that describes a file, with its newline. */
-export function requestLine({ path, name, bytes }: ArchiveFile, { instanceId }: { instanceId: string }): string {
+export function requestLine(
+  { path, name, bytes, evidence = [] }: ArchiveFile,
+  { instanceId }: { instanceId: string },
+): string {
   const timeMs = parseFileName(name)?.timeMs ?? 0;
   const created = new Date(timeMs).toISOString().replace(/\.\d+Z$/, "Z");
-  return JSON.stringify({ path, instance_id: instanceId, size: bytes, created }) + "\n";
+  const sidecars = evidence.length > 0 ? { sidecars: evidence } : {};
+  return JSON.stringify({ path, instance_id: instanceId, size: bytes, created, ...sidecars }) + "\n";
 }
 
 /**

@@ -80,6 +80,8 @@ export interface RetentionContext extends Omit<RetentionOptions, "clock" | "chec
   isUnmounted?: () => Promise<boolean>;
   /** Whether the named file is being written. Must be true before the file is created. */
   isOpen: (id: string, name: string) => boolean;
+  /** Whether the named file will have its signature soon, with which it is archived; default never. */
+  isPending?: (name: string) => boolean;
   /** Whether the named file is readable as a journal; default all. Other code warns of unreadable files. */
   isReadable?: (id: string, name: string) => boolean;
   /** The true time of the named file's first frame, milliseconds since 1970, if another was recorded; default never. */
@@ -231,10 +233,11 @@ export class DirectoryRetention {
     // A file that is completed during this check is left to the next one, which knows whether it is stored.
     const open = new Set(files.filter(({ name }) => isOpen(this.location.id, name)).map(({ name }) => name));
     const { unstored, disk } = await this.#unstored(files.filter(({ name }) => !open.has(name)));
-    const described = files.map(({ name, bytes, sidecarBytes, modifiedMs, isArchived }): RetentionFile => ({
+    const described = files.map(({ name, bytes, sidecarBytes, evidence, modifiedMs, isArchived }): RetentionFile => ({
       name,
       bytes,
       sidecarBytes,
+      evidence,
       modifiedMs,
       correctedMs: this.#context.correctedMs?.(name),
       isOpen: open.has(name),
@@ -318,8 +321,9 @@ export class DirectoryRetention {
     const swept = this.#toSweep.size === 0 ? [] : listing.files
       .filter(({ name, isArchived }) => this.#toSweep.has(name) && !isArchived && !planned.has(name))
       .sort((one, other) => one.name < other.name ? -1 : 1);
-    const files = [...due, ...swept].filter(({ name }) => !this.#context.isOpen(id, name))
-      .map(({ name, bytes }): ArchiveFile => ({ name, bytes, path: `${directory}/${name}` }));
+    const { isOpen, isPending } = this.#context;
+    const files = [...due, ...swept].filter(({ name }) => !isOpen(id, name) && !isPending?.(name))
+      .map(({ name, bytes, evidence }): ArchiveFile => ({ name, bytes, path: `${directory}/${name}`, evidence }));
     return { files, isRetry, early: new Set(swept.map(({ name }) => name)) };
   }
 

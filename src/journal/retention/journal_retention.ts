@@ -16,7 +16,7 @@ const PAUSED_SCAN_MS = 2000;
 
 /** Options of a {@linkcode JournalRetention}. */
 export interface JournalRetentionOptions
-  extends RetentionOptions, Pick<RetentionContext, "isUnmounted" | "unstored" | "diskSpace"> {
+  extends RetentionOptions, Pick<RetentionContext, "isUnmounted" | "unstored" | "diskSpace" | "isPending"> {
   /** Directory of the journal files. */
   directory: string;
   /** Id of the instance (boat), passed to the archive command. */

@@ -1,6 +1,17 @@
 import { FileError, removeIfExists, syncDirectory } from "../../base/mod.ts";
 import { statIfExists } from "../file/journal_file.ts";
-import { JOURNAL_EXTENSION, SIDECAR_EXTENSION, sidecarOf, TABLES_EXTENSION, tablesOf } from "../file/name.ts";
+import {
+  compareNames,
+  JOURNAL_EXTENSION,
+  SIDECAR_EXTENSION,
+  sidecarOf,
+  SIGNATURE_EXTENSION,
+  signatureOf,
+  STATEMENT_EXTENSION,
+  statementOf,
+  TABLES_EXTENSION,
+  tablesOf,
+} from "../file/name.ts";
 
 /** Extension of the empty marker file: the journal file of that name is archived. */
 const MARKER_EXTENSION = ".archived";
@@ -11,6 +22,8 @@ export interface ListedFile {
   bytes: number;
   /** Size of the files that are made from it; 0 if there are none. */
   sidecarBytes: number;
+  /** Paths of its statement and of the signature, as far as they are there. */
+  evidence: string[];
   /** Modification time, milliseconds since 1970; undefined if the system does not provide it. */
   modifiedMs: number | undefined;
   isArchived: boolean;
@@ -39,12 +52,15 @@ export async function listJournalFiles(directory: string): Promise<Listing> {
       const { size: bytes, mtime } = info;
       const isArchived = names.has(name + MARKER_EXTENSION);
       let sidecarBytes = 0;
-      for (const each of [sidecarOf(name), tablesOf(name)]) {
+      for (const each of sidecarsOf(name)) {
         if (names.has(each)) sidecarBytes += (await statIfExists(`${directory}/${each}`))?.size ?? 0;
       }
-      files.push({ name, bytes, sidecarBytes, modifiedMs: mtime?.getTime(), isArchived });
+      const evidence = [statementOf(name), signatureOf(name)].filter((each) => names.has(each))
+        .map((each) => `${directory}/${each}`);
+      files.push({ name, bytes, sidecarBytes, evidence, modifiedMs: mtime?.getTime(), isArchived });
     }
-    return { files, orphans: [...names].filter((name) => isOrphan(name, names)) };
+    const isOldest = (name: string) => files.every((file) => compareNames(name, file.name) < 0);
+    return { files, orphans: [...names].filter((name) => isOrphan(name, { names, isOldest })) };
   } catch (cause) {
     throw new FileError("list the journal directory", { path: directory, cause });
   }
@@ -75,7 +91,7 @@ export async function removeJournalFile(directory: string, name: string): Promis
   await attempt("delete", `${directory}/${name}`, async (path) => {
     await removeIfExists(path);
     await removeIfExists(path + MARKER_EXTENSION);
-    for (const each of [sidecarOf(path), tablesOf(path)]) await removeIfExists(each);
+    for (const each of sidecarsOf(path)) await removeIfExists(each);
   });
 }
 
@@ -92,7 +108,20 @@ async function attempt(action: string, path: string, work: (path: string) => Pro
   }
 }
 
-function isOrphan(name: string, names: ReadonlySet<string>): boolean {
+/** Paths, or names, of the files that belong to a journal file. */
+function sidecarsOf(path: string): string[] {
+  return [sidecarOf(path), tablesOf(path), statementOf(path), signatureOf(path)];
+}
+
+/** A statement without a file is one only before the oldest file: retention does not delete proof that a file is missing. */
+function isOrphan(
+  name: string,
+  { names, isOldest }: { names: ReadonlySet<string>; isOldest: (name: string) => boolean },
+): boolean {
+  for (const extension of [STATEMENT_EXTENSION, STATEMENT_EXTENSION + SIGNATURE_EXTENSION]) {
+    const file = name.slice(0, -extension.length);
+    if (name.endsWith(JOURNAL_EXTENSION + extension)) return !names.has(file) && isOldest(file);
+  }
   for (const extension of [SIDECAR_EXTENSION, TABLES_EXTENSION]) {
     if (name.endsWith(extension)) return !names.has(name.slice(0, -extension.length) + JOURNAL_EXTENSION);
   }

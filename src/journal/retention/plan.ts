@@ -30,6 +30,8 @@ export interface RetentionFile {
   bytes: number;
   /** Size of its sidecar, which is deleted with it and counts toward `maxBytes`; default none. */
   sidecarBytes?: number;
+  /** Paths of the files that are archived with it. */
+  evidence?: readonly string[];
   /** Modification time, milliseconds since 1970; omitted if unknown. */
   modifiedMs?: number | undefined;
   /** The true time of its first frame, milliseconds since 1970, where the name has that of a wrong clock. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { sidecarOf } from "../../../src/journal/mod.ts";
-import { formatFileName } from "../../../src/journal/file/name.ts";
+import { formatFileName, signatureOf, statementOf } from "../../../src/journal/file/name.ts";
 import { eventually } from "../../support/eventually.ts";
 import { inFolder } from "../../support/folder.ts";
 import { START_US } from "../../support/messages.ts";
@@ -53,6 +53,15 @@ test(
     assert.match(bench.lines.join("\n"), /INFO .*journal file deleted file=\S+ reason=age/);
   },
 );
+
+test("statements go with their files; those of files that are missing between others stay", DISK, async (bench) => {
+  const evidence = (hours: number) => [statementOf(name(hours)), signatureOf(name(hours))];
+  bench.write(...[60, 50, 9, 1].map(name), ...[70, 60, 50, 20, 9, 1].flatMap(evidence));
+  await bench.keeper({ maxAgeMs: 55 * HOUR }).check();
+  // The next look finds what was before the oldest file.
+  await bench.keeper({ maxAgeMs: 55 * HOUR }).check();
+  assert.deepEqual(bench.names, [...[50, 9, 1].map(name), ...[50, 20, 9, 1].flatMap(evidence)].sort());
+});
 
 test("sidecars count toward the greatest size, and are not archived", PROCESSES, async (bench) => {
   const files = [name(3), name(2), name(1)];
