@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Device, Frame } from "../../src/frame/mod.ts";
 import type { DeviceValues } from "../../src/http/mod.ts";
-import { draining } from "../../src/replication/mod.ts";
+import { reconnectRequest } from "../../src/replication/mod.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { inFolder } from "../support/folder.ts";
@@ -126,7 +126,7 @@ Deno.test(
         return { boat, isEnded, found };
       };
       const [drained, stopped] = [await clientsOf("boat-1"), await clientsOf("boat-2")];
-      await drained.boat.instance.disconnect(draining());
+      await drained.boat.instance.disconnect(reconnectRequest("draining"));
       await eventually("the end of the streams", drained.isEnded);
       assert.equal(drained.boat.ended, "the node is draining");
       assert.deepEqual([stopped.boat.ended, stopped.isEnded()], [undefined, false]);

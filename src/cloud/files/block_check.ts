@@ -162,6 +162,8 @@ export type ContentVerdict =
  * differs in all frames after the copying. Later handshakes compare older ones.
  */
 const MAX_READ = 4;
+/** Longest time that a boat waits for the reading of a window, milliseconds; it is compared at a later handshake then. */
+const READ_MS = 2000;
 
 /** Compares a boat's digests with its stored frames. Caches the digests of stored frames. */
 export class ContentCheck {
@@ -190,12 +192,13 @@ export class ContentCheck {
     key: string,
     stored: Pick<Stored, "index" | "epoch"> & { digest: WindowDigest },
   ): Promise<Uint8Array | "unavailable" | undefined> {
-    try {
-      return await this.#read(key, stored);
-    } catch (error) {
-      if (error instanceof SourceUnavailableError) return "unavailable";
+    const { promise: late, resolve } = Promise.withResolvers<"unavailable">();
+    const timer = setTimeout(() => resolve("unavailable"), READ_MS);
+    const read = this.#read(key, stored).catch((error: unknown) => {
+      if (error instanceof SourceUnavailableError) return "unavailable" as const;
       throw error;
-    }
+    });
+    return await Promise.race([read, late]).finally(() => clearTimeout(timer));
   }
 
   /** The digest of stored frames; undefined if a frame cannot be read. */

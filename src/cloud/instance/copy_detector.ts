@@ -1,6 +1,6 @@
 import type { Clock, Logger } from "../../base/mod.ts";
 import type { JournalIndex } from "../../journal/mod.ts";
-import { type HandshakeRequest, Ranges, RpcError } from "../../replication/mod.ts";
+import { type HandshakeRequest, type Range, Ranges, RpcError } from "../../replication/mod.ts";
 import { ContentCheck } from "../files/block_check.ts";
 import type { Note } from "../state/diagnostic_events.ts";
 import type { InstanceRecord } from "./record.ts";
@@ -120,12 +120,16 @@ export class CopyDetector {
 
   /** True if the boat has proven the newest stored frame that it claims to have, or if there is none. */
   async #requireSame(request: HandshakeRequest, { index, isStreaming, isOwn }: Context): Promise<boolean> {
-    const { record: { epoch, received, blockEpoch } } = this.#options;
+    const { record } = this.#options;
+    const { epoch, received, blockEpoch } = record;
     // Boats with other software may restart at 1 without declaring a new epoch.
     if (epoch === undefined || blockEpoch === undefined) return true;
     const { digests = [], headSeq } = request;
     const newest = received.last;
-    const verdict = await this.#content.compare(digests, { index, epoch, holds: (seqs) => received.hasAll(seqs) });
+    // While the store does not answer, only frames on this machine are compared: the boat would wait for it again.
+    const away = record.knowsHoles() ? undefined : record.storedOf(epoch);
+    const holds = (seqs: Range) => received.hasAll(seqs) && !away?.intersect(new Ranges([seqs])).count;
+    const verdict = await this.#content.compare(digests, { index, epoch, holds });
     if (verdict.kind === "different") {
       const { firstSeq, lastSeq } = verdict;
       throw this.#refusal(`frames ${firstSeq} to ${lastSeq} are here with other content`, { isStreaming });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { cp } from "node:fs/promises";
 import { type FrameStore, ObjectCache } from "../../../src/cloud/mod.ts";
 import { sidecarOf } from "../../../src/journal/mod.ts";
-import { openStore } from "../../../src/object_store/mod.ts";
+import { openStore, StoreError } from "../../../src/object_store/mod.ts";
 import { eventually } from "../../support/eventually.ts";
 import { inFolder } from "../../support/folder.ts";
 import { needs } from "../../support/needs.ts";
@@ -272,6 +272,41 @@ Deno.test(
       });
     }),
 );
+
+for (
+  const { what, oldestSeq, expected } of [
+    { what: "that answers no longer", oldestSeq: 1, expected: ["getRange"] },
+    // Frames that the boat has no more may be with other nodes, so that the store is listed.
+    { what: "whose list has just failed", oldestSeq: 450, expected: ["list"] },
+  ]
+) {
+  Deno.test(
+    `a boat that proves its frames does not wait for a store ${what}`,
+    CLOUD,
+    () =>
+      withStore(async ({ folder, store, frameStore }) => {
+        await using cloud = await CloudFixture.start(`${folder}/data`, { frameStore: { ...frameStore, node: "one" } });
+        const live = await feedAndShip(cloud, [[1, 300]]);
+        await live.send(batch(401, 600));
+        await eventually("all to be durable", () => cloud.boat.record.received.durableCount === 500);
+        await cloud.boat.ship();
+        // Only now are the files deleted whose frames are stored.
+        await cloud.boat.ship();
+        live.end();
+        const calls: string[] = [];
+        store.before = (call) => {
+          if (call === "list" || call === "getRange") calls.push(call);
+          if (call !== "list") return new Promise(() => {});
+          throw new StoreError("Cannot reach the store of the test", { kind: "away" });
+        };
+        const init = { oldestSeq, headSeq: 700, features: ["batch", "void", "bus", "quiet-status", "digest"] };
+        const { client } = await cloud.greeted(init);
+        const digests = [{ firstSeq: 450, lastSeq: 600, hash: new Uint8Array(8) }];
+        await client.handshake(request({ ...init, digests }), TIMEOUT);
+        assert.deepEqual(calls, expected);
+      }),
+  );
+}
 
 Deno.test(
   "a boat without digests is not told that all is here when the store is away as its files are opened again",
