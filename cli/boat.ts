@@ -123,6 +123,8 @@ export function fixedOptions(
       listen: listenAddress(settings),
       maxAssemblies: settings.maxAssemblies,
       discovery: settings.discovery,
+      doctor: settings.doctor,
+      doctorMaxStreams: settings.doctorMaxStreams,
       ringFrames: settings.ringFrames,
       maxValues: settings.maxValues,
       seriesPgns: settings.seriesPgns.map(Number),

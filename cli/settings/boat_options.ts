@@ -130,6 +130,20 @@ const memoryOptions = {
     max: 2 ** 24,
     help: "Most last values kept, one for each device and PGN.",
   }),
+  doctor: health.boolean({
+    name: "doctor",
+    default: true,
+    help:
+      "Check the buses continuously for faults of wiring, devices and sensors; /doctor and vbg doctor -bus list them.",
+  }),
+  doctorMaxStreams: memory.integer({
+    name: "doctor-max-streams",
+    beyond: "The doctor does not check the messages of further devices and PGNs.",
+    default: 4096,
+    min: 1,
+    max: 2 ** 20,
+    help: "Most pairs of device and PGN that the doctor tracks.",
+  }),
   busSilenceThresholdMs: reloadable(offAtZero(health.duration({
     name: "bus-silence-threshold",
     key: "health.bus-silence-threshold",

@@ -24,6 +24,7 @@ import type { IdentityRequests } from "../transmit/mod.ts";
 import { VERSION } from "../version.ts";
 import type { BusPipeline } from "./bus_pipelines.ts";
 import type { ClockRepair } from "./clock_repair.ts";
+import type { BoatDoctor } from "./doctor.ts";
 import type { Integrations } from "./integrations.ts";
 import type { BoatLimits, ServerOptions } from "./limits.ts";
 import { proofOf } from "./proof.ts";
@@ -38,6 +39,7 @@ export interface ApiParts {
   rollup?: SeriesRollup | undefined;
   past?: Past | undefined;
   clockRepair?: ClockRepair | undefined;
+  doctor?: BoatDoctor | undefined;
   hub: StreamHub;
   signalk: SignalK | undefined;
   webApps: readonly WebApp[];
@@ -88,7 +90,7 @@ export function apiOf(
   },
 ): Handler {
   const { maxBodyBytes, bodyTimeoutMs } = settings;
-  const { stores: { feed: { broker, sessions }, journal }, hub, access, transmit, link, clock, log } = parts;
+  const { stores: { feed: { broker, sessions }, journal }, hub, access, transmit, link, doctor, clock, log } = parts;
   // Readers of recorded messages ask for their true times.
   const wallUs = () => journal?.index.clock.now(clock.wallUs()) ?? clock.wallUs();
   const routes = boatRoutes({
@@ -108,6 +110,7 @@ export function apiOf(
     ...(parts.signalk && { signalk: parts.signalk }),
     webApps: parts.webApps,
     proof: () => proofOf(parts),
+    ...(doctor && { doctor: () => doctor.report() }),
     alerts: () => parts.integrations.alerts.recent,
     ...(limitsInForce && { limitsInForce }),
     ...(link && { replication: link }),

@@ -13,6 +13,7 @@ import type { Message } from "../frame/mod.ts";
 import { BOAT_DEFAULTS, type BoatLimits, type ServerOptions, sessionLimitsOf } from "./limits.ts";
 import { BusCounter, busPipelinesOf, openBuses } from "./bus_pipelines.ts";
 import { ClockRepair } from "./clock_repair.ts";
+import { BoatDoctor, type BoatDoctorOptions } from "./doctor.ts";
 import { type IntegrationOptions, Integrations } from "./integrations.ts";
 import { apiOf, type ApiParts, healthOf, nameOf, signalkOf } from "./api.ts";
 import { linkOf, openStored, type ReplicationOptions } from "./replication.ts";
@@ -39,7 +40,7 @@ import { BoatLink } from "../replication/mod.ts";
 
 /** Options of a boat server. Only `buses` is required. */
 export interface BoatOptions
-  extends Partial<BoatLimits>, ServerOptions, StoreOptions, BoatTransmitOptions, IntegrationOptions {
+  extends Partial<BoatLimits>, ServerOptions, StoreOptions, BoatTransmitOptions, IntegrationOptions, BoatDoctorOptions {
   /** The buses to serve, not opened yet. */
   buses: readonly CanBus[];
   /** Default all addresses, port 8089. */
@@ -148,15 +149,21 @@ async function openParts(
   const transmit = new BoatTransmit(settings, { broker, buses, sending: () => sendSettingsOf(limits), clock, log });
   const integrations = await Integrations.open({ ...settings, alerts }, { broker, hub, transmit, clock, stall, log });
   const clockRepair = clockRepairOf(settings, { stores, clock, log });
+  const drops = (bus: number) => counters[bus]?.drops;
+  const doctor = await BoatDoctor.open(settings, { buses, drops, epoch: () => stores.epoch.toHex(), clock, log });
   const publish = (message: Message) => {
     stores.publish(message);
     clockRepair?.message(message, broker.head);
+    doctor?.message(message, broker.head);
     transmit.message(message);
   };
   const link = replication &&
     linkOf(replication, { feed: stores, stored, limits: () => limits.replicationLimits, clock, log });
   const { maxAssemblies } = settings;
-  const { pipelines, close: closeBuses } = busPipelinesOf(buses, { counters, maxAssemblies, publish, log, stall });
+  const incomplete = (bus: number, id: number) => doctor?.incomplete(bus, id);
+  const { pipelines, close: closeBuses } = busPipelinesOf(buses, {
+    ...{ counters, maxAssemblies, publish, incomplete, log, stall },
+  });
   const identity = settings.discovery === false ? undefined : new IdentityRequests({ broker, buses, clock, log });
   const rollup = rollupOf(settings.seriesPgns, { stores, log });
   const past = pastOf(limits, { stores, maxValues: settings.maxValues, log });
@@ -169,6 +176,7 @@ async function openParts(
     rollup,
     past,
     clockRepair,
+    doctor,
     hub,
     signalk,
     webApps,
@@ -266,11 +274,12 @@ function sendSettingsOf({ sendEnabled, readOnly, sendRules, sendRateLimit, sendR
 
 /** The sidecars are closed last, after the last block was written. */
 async function closeStores(
-  { stores, stored, rollup, past, clockRepair }: Pick<
+  { stores, stored, rollup, past, clockRepair, doctor }: Pick<
     ApiParts,
-    "stores" | "stored" | "rollup" | "past" | "clockRepair"
+    "stores" | "stored" | "rollup" | "past" | "clockRepair" | "doctor"
   >,
 ): Promise<void> {
+  await doctor?.stop();
   await clockRepair?.stop();
   await past?.stop();
   await stores.close();
@@ -311,7 +320,7 @@ function rollupOf(
 
 /** Removes idle devices, stale fragments and expired sessions, and checks for alerts; returns the timer. */
 function runHousekeeping(
-  { stores: { feed: { broker, sessions } }, clockRepair, pipelines, integrations, clock, stall, health, beat }:
+  { stores: { feed: { broker, sessions } }, clockRepair, doctor, pipelines, integrations, clock, stall, health, beat }:
     & ApiParts
     & {
       health: () => Health;
@@ -327,6 +336,7 @@ function runHousekeeping(
     broker.registry.expire(lastRoundMs, deviceIdleTimeoutMs());
     sessions.runHousekeeping();
     clockRepair?.runHousekeeping();
+    doctor?.runHousekeeping(lastRoundMs);
     integrations.check({ broker, pipelines, health: health() }, lastRoundMs);
     lastRoundMs = nowMs;
     beat();

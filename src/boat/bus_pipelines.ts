@@ -42,10 +42,12 @@ export interface BusPipelines {
  */
 export function busPipelinesOf(
   buses: readonly CanBus[],
-  { counters, maxAssemblies, publish, log, stall }: {
+  { counters, maxAssemblies, publish, incomplete, log, stall }: {
     counters: readonly BusCounter[];
     maxAssemblies: number;
     publish: (message: Message) => void;
+    /** Called for each incomplete fast packet, with the identifier of its frames. */
+    incomplete: (bus: number, id: number) => void;
     log: Logger;
     stall: StallDetector;
   },
@@ -61,7 +63,8 @@ export function busPipelinesOf(
   }, { buses: buses.length });
   const each = buses.length > 1 ? (message: Message) => order.add(message) : publish;
   const pipelines = buses.map((bus, index): BusPipeline => {
-    const assembler = new Assembler(each, { bus: index, maxAssemblies, drops: counters[index]?.drops });
+    const onIncomplete = (id: number) => incomplete(index, id);
+    const assembler = new Assembler(each, { bus: index, maxAssemblies, drops: counters[index]?.drops, onIncomplete });
     return { bus, index, assembler, publish: each, fault: { count: 0, message: "" } };
   });
   const close = async () => {

@@ -5,6 +5,7 @@
  */
 export * from "./boat.ts";
 export * from "./bus_pipelines.ts";
+export * from "./doctor.ts";
 export * from "./integrations.ts";
 export * from "./limits.ts";
 export * from "./replication.ts";

@@ -27,10 +27,24 @@ export interface BusCounters {
   ignored: number;
   /** CAN error frames. */
   errorFrames: number;
+  /** Of them, those that show a fault, by kind. */
+  errors: ErrorFrameCounts;
   /** Frames accepted by the kernel or the connection to a gateway. */
   sent: number;
   /** Frames not sent: bus down, queue full after all retries, too many bytes, or connection to the gateway lost. */
   sendFailed: number;
+}
+
+/** Error frames by kind. Lost arbitration and changes of the controller's state are no faults. */
+export interface ErrorFrameCounts {
+  /** No other node acknowledged a frame. */
+  no_acknowledge: number;
+  /** Bit, stuff, form and CRC errors. */
+  bus_error: number;
+  /** The controller's buffer was full. */
+  overflow: number;
+  /** Transceiver errors, and frames that could not be sent in time. */
+  other: number;
 }
 
 /**
@@ -101,6 +115,7 @@ export function newCounters(): BusCounters {
     interfaceDropped: 0,
     ignored: 0,
     errorFrames: 0,
+    errors: { no_acknowledge: 0, bus_error: 0, overflow: 0, other: 0 },
     sent: 0,
     sendFailed: 0,
   };

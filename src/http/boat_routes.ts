@@ -10,6 +10,7 @@ import type { HistoryIndex } from "./history/history.ts";
 import { HistoryTurns } from "./history/turns.ts";
 import type { ReplicationStatus } from "../replication/mod.ts";
 import { type Proof, proofRoute } from "./proof.ts";
+import { type DoctorReport, doctorRoute } from "./doctor_route.ts";
 import { healthAt } from "./past.ts";
 import { readRows } from "./read_routes.ts";
 import { replicationRoute } from "./replication_route.ts";
@@ -54,6 +55,8 @@ export interface BoatApi extends Omit<SessionApi, "sessions"> {
   webApps?: readonly WebApp[];
   /** Frames seen, recorded and in the cloud, now. */
   proof: () => Proof;
+  /** What is wrong on the buses; left out: it is not checked. */
+  doctor?: () => DoctorReport;
   /** Newest alerts, newest first; left out: there are none. */
   alerts?: () => readonly TellableAlert[];
   /** The settings that are limits; left out: not known. */
@@ -79,6 +82,7 @@ export function boatRoutes(api: BoatApi): RouteTable {
     ...(api.sending ? sendRoutes({ ...api, ...api.sending }) : closedSendRoutes()),
     replicationRoute(api.replication),
     proofRoute(api.proof),
+    ...(api.doctor ? [doctorRoute(api.doctor)] : []),
     ...stateListRoutes(api),
     ...pgnRoutes(),
     ...stateRoutes({

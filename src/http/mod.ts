@@ -10,6 +10,7 @@
  */
 export * from "./auth.ts";
 export * from "./boat_routes.ts";
+export type { DoctorReport } from "./doctor_route.ts";
 export * from "./reads.ts";
 export { ApiError, problem, textOf } from "./reply.ts";
 export * from "./routes.ts";

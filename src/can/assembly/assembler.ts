@@ -47,6 +47,7 @@ interface Assembly {
 export class Assembler {
   readonly drops: AssemblerDrops;
   readonly #emit: (message: Message) => void;
+  readonly #onIncomplete: ((id: number) => void) | undefined;
   readonly #message: Message;
   readonly #maxAssemblies: number;
   readonly #assemblies = new Map<number, Assembly>();
@@ -61,16 +62,19 @@ export class Assembler {
    * @param options.bus index of the bus, set in every message
    * @param options.maxAssemblies most incomplete messages, default {@linkcode DEFAULT_MAX_ASSEMBLIES}
    * @param options.drops counts drops; default a new object
+   * @param options.onIncomplete called for each incomplete fast packet, with the CAN identifier of its frames
    */
   constructor(
     emit: (message: Message) => void,
-    { bus = 0, maxAssemblies = DEFAULT_MAX_ASSEMBLIES, drops = newDrops() }: {
+    { bus = 0, maxAssemblies = DEFAULT_MAX_ASSEMBLIES, drops = newDrops(), onIncomplete }: {
       bus?: number;
       maxAssemblies?: number;
       drops?: AssemblerDrops | undefined;
+      onIncomplete?: ((id: number) => void) | undefined;
     } = {},
   ) {
     this.#emit = emit;
+    this.#onIncomplete = onIncomplete;
     this.drops = drops;
     this.#maxAssemblies = maxAssemblies;
     this.#message = { bus, pgn: 0, id: 0, timeUs: 0, monoMs: 0, data: new Uint8Array(0), offset: 0, length: 0 };
@@ -283,6 +287,7 @@ export class Assembler {
     const isFirstOnly = assembly.mask === 1 && framingOf(pgnOfId(assembly.id)) === "either";
     if (isFirstOnly && this.#habits.of(streamOf(assembly.key)) !== "fast") return this.#emitAsSingle(assembly);
     this.drops[reason]++;
+    this.#onIncomplete?.(assembly.id);
     if (isFirstOnly) this.#habits.doubt(streamOf(assembly.key));
   }
 

@@ -5,7 +5,7 @@ import { type Clock, errorText, systemClock } from "../../base/mod.ts";
 import { CAN_ID_MASK, type CanFrame, MAX_CAN_BYTES } from "../../frame/mod.ts";
 import { type BusCounters, BusError, type BusSink, type BusState, type CanBus, newCounters } from "../bus.ts";
 import { BusStatus } from "../bus_status.ts";
-import { controllerAfter } from "./error_frame.ts";
+import { controllerAfter, countErrorFrame } from "./error_frame.ts";
 import { INTERFACE_POLL_MS, InterfaceDrops, type InterfaceStatus, readInterface } from "./interface_watch.ts";
 import { ReceiveTime } from "./receive_time.ts";
 import { BUSY, type SendLimits, type SendOutcome, SendQueue, SENT } from "../send_queue.ts";
@@ -195,9 +195,9 @@ export class SocketCanAddonBus implements CanBus {
 
   #deliver(message: AddonMessage): void {
     if (message.err) {
-      this.#counters.errorFrames++;
-      if (this.#status.state.type !== "up") return;
       const frame = { classes: message.id, controller: message.data[1] ?? 0 };
+      countErrorFrame(this.#counters, frame);
+      if (this.#status.state.type !== "up") return;
       this.#status.up(controllerAfter(this.#status.controller, frame));
       return;
     }

@@ -1,4 +1,4 @@
-import type { ControllerState } from "../bus.ts";
+import type { BusCounters, ControllerState } from "../bus.ts";
 
 /** Names and values of linux/can.h and linux/can/error.h. */
 /** Flag in `can_id`: 29-bit identifier. */
@@ -12,11 +12,22 @@ export const CAN_ERR_MASK = 0x1fffffff;
 
 /** Class: a problem of the controller, given in data byte 1. */
 const CAN_ERR_CRTL = 0x004;
+/** Class: a frame was not sent in time. */
+const CAN_ERR_TX_TIMEOUT = 0x001;
+/** Classes: a violation of the protocol, with or without its place; an error of the bus. */
+const CAN_ERR_PROT = 0x008;
+const CAN_ERR_BUSERROR = 0x080;
+/** Class: an error of the transceiver. */
+const CAN_ERR_TRX = 0x010;
+/** Class: no acknowledge. */
+const CAN_ERR_ACK = 0x020;
 /** Class: the controller is bus-off. */
 const CAN_ERR_BUSOFF = 0x040;
 /** Class: the controller was restarted after bus-off. */
 const CAN_ERR_RESTARTED = 0x100;
 
+/** Data byte 1: the receive or send buffer was full. */
+const CAN_ERR_CRTL_OVERFLOW = 0x01 | 0x02;
 /** Data byte 1: 96 or more errors of reception, of transmission. */
 const CAN_ERR_CRTL_WARNING = 0x04 | 0x08;
 /** Data byte 1: 128 or more errors of reception, of transmission. */
@@ -43,4 +54,17 @@ export function controllerAfter(
   }
   if (classes & CAN_ERR_RESTARTED) return "error-active";
   return current;
+}
+
+/** Counts an error frame, in all and by kind. See {@linkcode controllerAfter} for `frame`. */
+export function countErrorFrame(
+  counters: Pick<BusCounters, "errorFrames" | "errors">,
+  { classes, controller }: { classes: number; controller: number },
+): void {
+  const { errors } = counters;
+  counters.errorFrames++;
+  if (classes & CAN_ERR_ACK) errors.no_acknowledge++;
+  else if (classes & (CAN_ERR_PROT | CAN_ERR_BUSERROR)) errors.bus_error++;
+  else if (classes & CAN_ERR_CRTL && controller & CAN_ERR_CRTL_OVERFLOW) errors.overflow++;
+  else if (classes & (CAN_ERR_TRX | CAN_ERR_TX_TIMEOUT)) errors.other++;
 }

@@ -2,7 +2,7 @@ import { type Clock, errorText, pause, systemClock } from "../../base/mod.ts";
 import { CAN_ID_MASK, type CanFrame, MAX_CAN_BYTES } from "../../frame/mod.ts";
 import { type BusCounters, BusError, type BusSink, type BusState, type CanBus, newCounters } from "../bus.ts";
 import { BusStatus } from "../bus_status.ts";
-import { CAN_EFF_FLAG, CAN_ERR_FLAG, CAN_RTR_FLAG, controllerAfter } from "./error_frame.ts";
+import { CAN_EFF_FLAG, CAN_ERR_FLAG, CAN_RTR_FLAG, controllerAfter, countErrorFrame } from "./error_frame.ts";
 import { INTERFACE_POLL_MS, InterfaceDrops, type InterfaceStatus, readInterface } from "./interface_watch.ts";
 import { EAGAIN, EINTR, ENETDOWN, ENOBUFS, type Libc, POLLERR, POLLHUP, POLLNVAL, reasonOf } from "./libc.ts";
 import { ReceiveTime } from "./receive_time.ts";
@@ -227,7 +227,6 @@ export class SocketCanBus implements CanBus {
     if (drops !== 0) this.#countDrops(drops);
     const canId = batch.canId(i);
     if (canId & CAN_ERR_FLAG) {
-      this.#counters.errorFrames++;
       this.#handleErrorFrame(canId, batch.bytes[batch.dataOffset(i) + 1] ?? 0);
       return;
     }
@@ -247,6 +246,7 @@ export class SocketCanBus implements CanBus {
   }
 
   #handleErrorFrame(canId: number, controller: number): void {
+    countErrorFrame(this.#counters, { classes: canId, controller });
     // An error frame that waited in the buffer while the interface went down is outdated.
     if (this.#status.state.type !== "up") return;
     this.#status.up(controllerAfter(this.#status.controller, { classes: canId, controller }));

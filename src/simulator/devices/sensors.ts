@@ -158,7 +158,7 @@ export function transducer(): DeviceSpec {
     })),
     broadcast({ pgn: 128267, prio: 3, intervalMs: 500 }, ({ passage, sid }) => ({
       sid,
-      depth: depthAt(passage.climate, passage.motion.position) - TRANSDUCER_DEPTH_M,
+      depth: depthAt(passage.climate, passage.motion.position) + passage.weather.heaveM - TRANSDUCER_DEPTH_M,
       offset: TRANSDUCER_DEPTH_M,
       range: 100,
     })),
