@@ -3,6 +3,7 @@
  *
  * @module
  */
+export { type Finding, RecordedDoctor } from "../doctor/mod.ts";
 export { type Clock, LOG_LEVELS, type LogFields, type LogFormat, Logger, type LogLevel } from "../base/mod.ts";
 export {
   type BadLine,

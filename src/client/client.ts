@@ -29,6 +29,7 @@ import type {
   ServerInfo,
   ServerLimit,
 } from "./types.ts";
+import type { NetworkReport } from "./types_doctor.ts";
 
 /** Options of {@linkcode Client.subscribe}. */
 export interface SubscribeOptions extends CallOptions {
@@ -218,6 +219,11 @@ export class Client {
   /** Alerts since the start of the boat server, newest first, at most 100. */
   async alerts({ signal }: CallOptions = {}): Promise<BoatAlert[]> {
     return await this.#api.json<BoatAlert[]>("/alerts", { signal });
+  }
+
+  /** What is wrong on the buses. @throws {ApiError} 404: the boat server does not check them, or the server is a cloud */
+  async doctor({ signal }: CallOptions = {}): Promise<NetworkReport> {
+    return await this.#api.json<NetworkReport>("/doctor", { signal });
   }
 
   /** Limits of the boat server that are in force. */

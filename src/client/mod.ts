@@ -20,6 +20,7 @@ export type { Session } from "./session.ts";
 export type { SessionOptions } from "./session_calls.ts";
 export type * from "./types.ts";
 export type * from "./types_cloud.ts";
+export type * from "./types_doctor.ts";
 export type * from "./types_pgn.ts";
 export type * from "./types_series.ts";
 export type * from "./types_voyages.ts";

@@ -50,6 +50,7 @@ export class Findings {
   report(report: Report, { nowMs, nowUs }: { nowMs: number; nowUs: number }): void {
     const key = keyOf(report);
     let entry = this.#entries.get(key);
+    if (entry && isOver(entry, nowMs)) entry = this.#end(key, entry);
     if (!entry) {
       if (this.#entries.size >= MAX_FINDINGS) {
         this.#dropped++;
@@ -69,10 +70,7 @@ export class Findings {
   /** Ends findings whose cause is gone. */
   expire(nowMs: number): void {
     for (const [key, entry] of this.#entries) {
-      const { row: { endMs, confirmMs }, isFound, lastMs } = entry;
-      if (nowMs - lastMs <= (isFound ? endMs : Math.max(PENDING_GAP_MS, confirmMs / 2))) continue;
-      this.#entries.delete(key);
-      if (isFound) this.#notify("ended", entry);
+      if (isOver(entry, nowMs)) this.#end(key, entry);
     }
   }
 
@@ -83,9 +81,14 @@ export class Findings {
       .sort((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity) || (a.since < b.since ? -1 : 1));
   }
 
+  #end(key: string, entry: Entry): undefined {
+    this.#entries.delete(key);
+    if (entry.isFound) this.#notify("ended", entry);
+  }
+
   #update({ finding }: Entry, { sender, text, confidence, severity, seqs = [] }: Report, nowUs: number): void {
     finding.last_seen = formatTimeUs(nowUs);
-    finding.text = text;
+    finding.text = sentence(text);
     if (sender) finding.src = sender.src;
     if (confidence !== undefined) finding.confidence = confidence;
     if (severity !== undefined) finding.severity = severity;
@@ -102,6 +105,11 @@ export class Findings {
   #notify(event: FindingEvent["event"], { finding }: Entry): void {
     for (const listener of this.#listeners) listener({ event, finding: copyOf(finding) });
   }
+}
+
+/** Whether a cause was not seen for so long that it is gone. */
+function isOver({ row: { endMs, confirmMs }, isFound, lastMs }: Entry, nowMs: number): boolean {
+  return nowMs - lastMs > (isFound ? endMs : Math.max(PENDING_GAP_MS, confirmMs / 2));
 }
 
 function keyOf({ kind, bus, sender, absent, pgn, detail = "" }: Report): string {
@@ -125,10 +133,15 @@ function newFinding(
     since: formatTimeUs(nowUs),
     last_seen: formatTimeUs(nowUs),
     confidence: confidence ?? DEFAULT_CONFIDENCE,
-    text,
+    text: sentence(text),
     advice: `${advice ?? row.advice}.`,
     frames: [],
   };
+}
+
+/** A text that may begin with the name of a device. */
+function sentence(text: string): string {
+  return text.replace(/^the /, "The ");
 }
 
 function copyOf(finding: Finding): Finding {

@@ -5,6 +5,8 @@ import type { BusLoad, BusModel, Context } from "./model.ts";
 const BITRATE = 250_000;
 /** Seconds over which the load is averaged. */
 const AVERAGED = 10;
+/** The load is not measured over less, milliseconds. */
+const LEAST_MS = 500;
 
 interface Meter {
   /** Load of the last seconds, percent. */
@@ -27,13 +29,14 @@ export class LoadMeter {
   /** Takes the bits since the last round. */
   round(): void {
     const { nowMs, nowUs, buses } = this.#context;
-    const elapsedMs = nowMs - (this.#lastMs ?? nowMs);
+    const elapsedMs = nowMs - (this.#lastMs ??= nowMs);
+    if (elapsedMs < LEAST_MS) return;
     this.#lastMs = nowMs;
     for (const bus of buses) {
       const bits = bus.bits;
       bus.bits = 0;
       const meter = this.#meters[bus.index];
-      if (!meter || elapsedMs <= 0) continue;
+      if (!meter) continue;
       const percent = 100 * bits / (BITRATE * elapsedMs / 1000);
       meter.recent.push(percent);
       if (meter.recent.length > AVERAGED) meter.recent.shift();

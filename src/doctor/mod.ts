@@ -14,3 +14,4 @@ export { type Finding, FINDING_KINDS, type FindingKind, type FrameReference, typ
 export type { FindingEvent } from "./findings.ts";
 export type { BusLoad, BusReading, ErrorFrameCounts } from "./model.ts";
 export { type DoctorState, parseDoctorState } from "./memory.ts";
+export { RecordedDoctor } from "./recorded.ts";

@@ -157,7 +157,7 @@ export class Sender {
     const { name, product, src } = this;
     if (product && product.modelId !== "") return `${product.modelId} (address ${src})`;
     const maker = name === undefined ? undefined : manufacturerName(parseName(name).manufacturerCode);
-    return maker === undefined ? `The device at address ${src}` : `The device of ${maker} (address ${src})`;
+    return maker === undefined ? `the device at address ${src}` : `the device of ${maker} (address ${src})`;
   }
 
   /** Whether it has sent within a time. */

@@ -103,6 +103,8 @@ export interface OfflineOptions {
   toUs?: number | undefined;
   /** Called after each journal with damaged blocks, with their number. */
   onDamaged?: (path: string, blocks: number) => void;
+  /** Called for each incomplete fast packet in recordings of other programs, with its bus and the identifier of its frames. */
+  onIncomplete?: (bus: number, id: number) => void;
 }
 
 /** Standard input as a path. */
@@ -241,7 +243,10 @@ class BlockPart implements RecordedPart {
 }
 
 /** One part for each piece that was read: a wait for every message would cost more than reading it. */
-async function* recordingParts(path: string, { onSummary }: OfflineOptions): AsyncGenerator<MessagePart, void> {
+async function* recordingParts(
+  path: string,
+  { onSummary, onIncomplete }: OfflineOptions,
+): AsyncGenerator<MessagePart, void> {
   const summary = newRecordingSummary();
   const file = path === STDIN ? undefined : await Deno.open(path);
   const claimed = new Map<number, BlockDevice>();
@@ -253,7 +258,7 @@ async function* recordingParts(path: string, { onSummary }: OfflineOptions): Asy
     let part = parts.at(-1);
     if (part?.buses.length !== buses.length) parts.push(part = new MessagePart([...buses]));
     part.add(message, senderOf(message, claimed));
-  });
+  }, { onIncomplete });
   for await (const chunk of file?.readable ?? Deno.stdin.readable) {
     for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
       for (const item of reader.push(chunk.subarray(at, at + PIECE_BYTES))) assembler.push(item);

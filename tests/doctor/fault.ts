@@ -1,7 +1,7 @@
-import { buildName, parseCanId, type parseName } from "../../src/frame/mod.ts";
+import { buildName, parseCanId } from "../../src/frame/mod.ts";
 import type { BusReading, FindingKind } from "../../src/doctor/mod.ts";
 import { decode, type DecodedValue, encode } from "../../src/pgn/mod.ts";
-import { framesOf, type LabFrame, type withSource } from "./lab.ts";
+import { framesOf, type LabFrame } from "./lab.ts";
 
 /** What a fault does to the frames of the healthy boat. */
 export interface Fault {

@@ -1,4 +1,3 @@
-import type { parseCanId } from "../../src/frame/mod.ts";
 import {
   BAROMETER,
   change,

@@ -8,6 +8,7 @@ import type { RecordedItem } from "./recording.ts";
 export class RecordingAssembler {
   readonly #emit: (message: Message) => void;
   readonly #drops: AssemblerDrops;
+  readonly #onIncomplete: ((bus: number, id: number) => void) | undefined;
   readonly #assemblers = new Map<number, Assembler>();
   readonly #monotonic = new RecordedMonotonic();
   #itemData: Uint8Array<ArrayBuffer> | undefined;
@@ -15,9 +16,17 @@ export class RecordingAssembler {
   /**
    * @param emit gets each message; the objects are not reused
    * @param options.drops gets the counts of incomplete messages, at the end
+   * @param options.onIncomplete called for each incomplete fast packet, with its bus and the identifier of its frames
    */
-  constructor(emit: (message: Message) => void, { drops = newDrops() }: { drops?: AssemblerDrops } = {}) {
+  constructor(
+    emit: (message: Message) => void,
+    { drops = newDrops(), onIncomplete }: {
+      drops?: AssemblerDrops;
+      onIncomplete?: ((bus: number, id: number) => void) | undefined;
+    } = {},
+  ) {
     this.#emit = emit;
+    this.#onIncomplete = onIncomplete;
     this.#drops = drops;
   }
 
@@ -28,7 +37,8 @@ export class RecordingAssembler {
     this.#itemData = data;
     let assembler = this.#assemblers.get(bus);
     if (!assembler) {
-      assembler = new Assembler((message) => this.#emit(this.#ownCopyOf(message)), { bus });
+      const onIncomplete = this.#onIncomplete && ((id: number) => this.#onIncomplete?.(bus, id));
+      assembler = new Assembler((message) => this.#emit(this.#ownCopyOf(message)), { bus, onIncomplete });
       this.#assemblers.set(bus, assembler);
     }
     assembler.push(frame);

@@ -37,7 +37,6 @@ interface Conflict {
 interface Move {
   readonly bus: BusModel;
   readonly name: bigint;
-  readonly label: string;
   readonly from: number;
   readonly to: number;
   readonly atMs: number;
@@ -64,7 +63,7 @@ export class AddressCheck implements Check {
     if (former && former.src !== src && src <= MAX_DEVICE_ADDRESS) {
       const moves = this.#moves.get(`${bus.index}/${name}`) ?? [];
       if (this.#moves.size < MAX_FOLLOWED) this.#moves.set(`${bus.index}/${name}`, moves);
-      moves.push({ bus, name, label: former.label, from: former.src, to: src, atMs: nowMs, seq });
+      moves.push({ bus, name, from: former.src, to: src, atMs: nowMs, seq });
       if (moves.length > 16) moves.shift();
     }
     const known = this.#conflicts.get(`${bus.index}/${src}`);
@@ -104,7 +103,7 @@ export class AddressCheck implements Check {
       src,
       winner: holderWins ? holder.name : name,
       loser: holderWins ? name : holder.name,
-      loserLabel: holderWins ? `a device with the NAME ${nameText(name)}` : holder.label,
+      loserLabel: holderWins ? `the device with the NAME ${nameText(name)}` : holder.label,
       claimsMs: [nowMs],
       seqs: [seq],
       sinceMs: nowMs,
@@ -142,8 +141,7 @@ export class AddressCheck implements Check {
         `priority, and ${loserLabel}, which has to choose another`;
       this.#context.report({ kind: "address_conflict", bus, absent, text, seqs });
     } else if (this.#keepsSending(conflict)) {
-      const text =
-        `${capitalized(loserLabel)} has lost address ${src} of ${bus.name} to ${nameText(winner)} and keeps ` +
+      const text = `${loserLabel} has lost address ${src} of ${bus.name} to ${nameText(winner)} and keeps ` +
         "sending with it";
       const last = bus.senders[src]?.lastSeq ?? 0;
       this.#context.report({ kind: "loser_keeps_sending", bus, absent, text, confidence: 0.8, seqs: [...seqs, last] });
@@ -153,7 +151,7 @@ export class AddressCheck implements Check {
   #reportMoves(moves: readonly Move[]): void {
     const last = moves.at(-1);
     if (!last) return;
-    const { bus, name, from, to, atMs, seq, label } = last;
+    const { bus, name, from, to, atMs, seq } = last;
     const { nowMs } = this.#context;
     const old = bus.senders[from];
     const now = bus.senders[to];
@@ -166,9 +164,7 @@ export class AddressCheck implements Check {
     } else if (
       moves.length >= MIN_MOVES && now?.name === name && nowMs - atMs < MINUTE_MS && !(isBack && moves.length < 4)
     ) {
-      const text = `${
-        now.label === "" ? label : now.label
-      } has changed its address ${moves.length} times within ten minutes`;
+      const text = `${now.label} has changed its address ${moves.length} times within ten minutes`;
       this.#context.report({
         kind: "address_unstable",
         bus,
@@ -185,8 +181,4 @@ export class AddressCheck implements Check {
     if (nowMs - claimMs < RESOLVE_MS * 2 || !sender.isActive(nowMs, RESOLVE_MS)) return false;
     return [...sender.streams.values()].some(({ lastMs, pgn }) => !isAddressed(pgn) && lastMs > claimMs + RESOLVE_MS);
   }
-}
-
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

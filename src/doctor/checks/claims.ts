@@ -13,6 +13,8 @@ const ACTIVE_MS = 5000;
 export class ClaimCheck implements Check {
   readonly #context: Context;
   readonly #requests: RequestCheck;
+  /** When a sender was first asked. */
+  readonly #requested = new WeakMap<Sender, number>();
 
   constructor(context: Context, requests: RequestCheck) {
     this.#context = context;
@@ -34,9 +36,10 @@ export class ClaimCheck implements Check {
     const { hasClaimed, firstMs, lastMs, messages, hasAddress, bus, src } = sender;
     const { nowMs } = this.#context;
     if (hasClaimed || !hasAddress || messages < MIN_MESSAGES || lastMs - firstMs < MIN_TIME_MS) return false;
-    const requestedMs = this.#requests.claimRequestedMs(bus, src);
-    return requestedMs >= firstMs && nowMs - requestedMs > CLAIM_MS && lastMs > requestedMs + CLAIM_MS / 2 &&
-      sender.isActive(nowMs, ACTIVE_MS);
+    const requestedMs = this.#requested.get(sender) ?? this.#requests.claimRequestedMs(bus, src);
+    if (requestedMs < firstMs) return false;
+    this.#requested.set(sender, requestedMs);
+    return nowMs - requestedMs > CLAIM_MS && sender.isActive(nowMs, ACTIVE_MS);
   }
 
   #report(sender: Sender): void {

@@ -22,8 +22,8 @@ const ALWAYS = { share: 0.95, watchedS: 3600 } as const;
 const SWITCHED = { share: 0.97, watchedS: 20 * 3600 } as const;
 /** Device classes of NAMEs that are switched: propulsion, displays. */
 const SWITCHED_CLASSES: ReadonlySet<number> = new Set([50, 120]);
-/** If so many devices fall silent together, somebody has switched them off. */
-const TOGETHER = { share: 0.3, least: 3, withinMs: 2 * MINUTE_MS } as const;
+/** If so many devices fall silent together, somebody has switched them off; `afterMs`: a shorter silence counts already. */
+const TOGETHER = { share: 0.3, least: 3, withinMs: 2 * MINUTE_MS, afterMs: 5000 } as const;
 
 /** Devices that are missing, and product information that has changed. */
 export class DeviceCheck implements Check {
@@ -82,9 +82,10 @@ export class DeviceCheck implements Check {
     const known = [...this.#memory.devicesOf(bus)].map((device) => ({ device, sender: senderOf(bus, device) }));
     const present = known.filter(({ sender }) => sender && !isSilent(sender, nowMs));
     const gone = known.filter(({ sender }) => sender && isSilent(sender, nowMs));
-    const lately = gone.filter(({ sender }) => sender?.isActive(nowMs, TOGETHER.withinMs));
-    const areMany = lately.length >= TOGETHER.least &&
-      lately.length > TOGETHER.share * (present.length + lately.length);
+    const lately = known.filter(({ sender }) =>
+      sender && isSilent(sender, nowMs, TOGETHER.afterMs) && sender.isActive(nowMs, TOGETHER.withinMs)
+    );
+    const areMany = lately.length >= TOGETHER.least && lately.length > TOGETHER.share * (present.length + gone.length);
     if (!areMany) { for (const { device, sender } of gone) if (sender) this.#reportGone(device, sender); }
     if (!bus.isSettled(nowMs, START_GRACE_MS)) return;
     for (const { device, sender } of known) if (!sender) this.#reportAbsent(bus, device);
@@ -134,8 +135,8 @@ function senderOf(bus: BusModel, { name }: KnownDevice): Sender | undefined {
   return bus.byName(readName(name) ?? 0n);
 }
 
-function isSilent(sender: Sender, nowMs: number): boolean {
-  return !sender.isActive(nowMs, Math.max(SILENT_MS, SILENT_GAPS * sender.longestGapMs));
+function isSilent(sender: Sender, nowMs: number, afterMs = SILENT_MS): boolean {
+  return !sender.isActive(nowMs, Math.max(afterMs, SILENT_GAPS * sender.longestGapMs));
 }
 
 function isAlwaysThere({ presentS, watchedS }: KnownDevice, rule: { share: number; watchedS: number }): boolean {

@@ -1,11 +1,12 @@
+import { isFastPacket } from "../../pgn/mod.ts";
 import type { BusModel, Check, Context, Sender } from "../model.ts";
 
 /** Incomplete messages are counted over this time, milliseconds. */
 const WINDOW_MS = 60_000;
 /** Fewer within it are usual. */
 const MIN_LOST = 5;
-/** Senders with losses at the same time from which the bus or the interface is at fault. */
-const MANY_SENDERS = 3;
+/** A device is at fault that has this share of all losses; else it is the bus or the interface. */
+const OWN_SHARE = 0.85;
 /** No device is at fault until the bus has been alive for this time, milliseconds: the first messages are cut. */
 const GRACE_MS = 3000;
 
@@ -46,9 +47,11 @@ export class IncompleteCheck implements Check {
   #report(bus: BusModel): void {
     // What this machine has lost is nobody else's fault.
     if (!bus.isSettled(this.#context.nowMs, GRACE_MS)) return;
-    const losing = [...this.#losses].filter(([sender, losses]) => sender.bus === bus && losses.length >= MIN_LOST);
+    const losing = [...this.#losses].filter(([sender]) => sender.bus === bus);
     const total = losing.reduce((sum, [, losses]) => sum + losses.length, 0);
-    if (losing.length >= MANY_SENDERS) {
+    if (total < MIN_LOST) return;
+    const guilty = losing.find(([, losses]) => losses.length >= MIN_LOST && losses.length >= OWN_SHARE * total);
+    if (!guilty) {
       this.#context.report({
         kind: "incomplete_fast_packet",
         bus,
@@ -61,15 +64,21 @@ export class IncompleteCheck implements Check {
       });
       return;
     }
-    for (const [sender, losses] of losing) {
-      const pgns = [...new Set(losses.map(({ pgn }) => pgn))].slice(0, 3).join(", ");
-      this.#context.report({
-        kind: "incomplete_fast_packet",
-        bus,
-        sender,
-        text: `${losses.length} messages of ${sender.label} were incomplete within a minute (PGN ${pgns})`,
-        seqs: [sender.lastSeq],
-      });
-    }
+    const [sender, losses] = guilty;
+    // Where nobody else sends fast packets, the bus may be at fault as well.
+    const { nowMs } = this.#context;
+    const isCompared = [...bus.all()].some((other) =>
+      other !== sender &&
+      [...other.streams.values()].some(({ pgn, lastMs }) => isFastPacket(pgn) && nowMs - lastMs < WINDOW_MS)
+    );
+    const pgns = [...new Set(losses.map(({ pgn }) => pgn))].slice(0, 3).join(", ");
+    this.#context.report({
+      kind: "incomplete_fast_packet",
+      bus,
+      sender,
+      text: `${losses.length} messages of ${sender.label} were incomplete within a minute (PGN ${pgns})`,
+      confidence: isCompared ? 0.9 : 0.5,
+      seqs: [sender.lastSeq],
+    });
   }
 }

@@ -28,13 +28,13 @@ const IRREGULAR: ReadonlySet<number> = new Set<number>([
 interface Measure {
   fromMs: number;
   count: number;
-  /** Windows since the start. */
-  windows: number;
   /** Consecutive windows out of the habit; negative: below. */
   out: number;
   /** Last rate divided by the bounds of the habit: above 1 is above, below 1 is below; undefined: no habit yet. */
   ratio: number | undefined;
   rate: number;
+  /** Consecutive windows out of the standard. */
+  odd: number;
 }
 
 /** PGNs that come faster or slower than this device sends them, or than the standard says. */
@@ -74,7 +74,7 @@ export class RateCheck implements Check {
     const { nowMs } = this.#context;
     let measure = this.#measures.get(stream);
     if (!measure) {
-      measure = { fromMs: nowMs, count: stream.count, windows: 0, out: 0, ratio: undefined, rate: 0 };
+      measure = { fromMs: nowMs, count: stream.count, out: 0, ratio: undefined, rate: 0, odd: 0 };
       this.#measures.set(stream, measure);
       return false;
     }
@@ -85,11 +85,14 @@ export class RateCheck implements Check {
     measure.count = stream.count;
     measure.rate = messages * 1000 / elapsedMs;
     // A pause of the sender or the bus is no rate.
-    if (messages < 2 || !isSettled(elapsedMs + WINDOW.leastMs)) {
+    const isPausing = nowMs - stream.lastMs > 1000 + 2 * elapsedMs / messages;
+    if (messages < 2 || isPausing || !isSettled(elapsedMs + WINDOW.leastMs)) {
       measure.out = 0;
+      measure.odd = 0;
       return false;
     }
-    measure.windows++;
+    const ratio = measure.rate * (this.#standardMs(stream.pgn) ?? 1000 / measure.rate) / 1000;
+    measure.odd = ratio <= STANDARD.high && ratio >= STANDARD.low ? 0 : measure.odd + 1;
     const habit = habits.get(stream.pgn);
     if (!habit) habits.set(stream.pgn, { low: measure.rate, high: measure.rate, windows: 1 });
     else this.#compare(measure, habit, messages);
@@ -149,7 +152,7 @@ export class RateCheck implements Check {
     { stream, measure, habit }: { stream: Stream; measure: Measure; habit: Habit | undefined },
   ): void {
     const { pgn, lastSeq } = stream;
-    const { rate, out, windows } = measure;
+    const { rate, out, odd } = measure;
     const common = { bus: sender.bus, sender, pgn, seqs: [lastSeq] };
     if (habit && Math.abs(out) >= REPORT_WINDOWS) {
       const usual = (habit.low + habit.high) / 2;
@@ -158,13 +161,11 @@ export class RateCheck implements Check {
       return;
     }
     const standardMs = this.#standardMs(pgn);
-    if (standardMs === undefined || windows < STANDARD.windows) return;
-    const ratio = rate * standardMs / 1000;
-    if (ratio <= STANDARD.high && ratio >= STANDARD.low) return;
+    if (standardMs === undefined || odd < STANDARD.windows) return;
     const text = `${sender.label} sends PGN ${pgn} ${perSecond(rate)}; the standard has ${
       perSecond(1000 / standardMs)
     }`;
-    const kind = ratio > 1 ? "rate_high" : "rate_low";
+    const kind = rate * standardMs > 1000 ? "rate_high" : "rate_low";
     this.#context.report({ ...common, kind, detail: "standard", text, severity: "info", confidence: 0.5 });
   }
 

@@ -9,6 +9,7 @@ const FRESH_MS = 8000;
 /** The bus must have been alive for so long, milliseconds. */
 const GRACE_MS = 5000;
 
+const KNOTS_PER_MPS = 3600 / 1852;
 /** A turn that every compass shows. */
 const MIN_TURN_RAD = 0.06;
 
@@ -82,7 +83,9 @@ const STUCK: readonly StuckRule[] = [
     confidence: 0.8,
     while: (motion, { value, sinceMs }) => {
       const speed = motion.slowestMps(sinceMs);
-      return value === 0 && speed >= 2 ? `the boat makes ${speed.toFixed(1)} m/s over ground` : undefined;
+      return value === 0 && speed >= 2
+        ? `the boat makes ${(speed * KNOTS_PER_MPS).toFixed(1)} kn over ground`
+        : undefined;
     },
     advice: "Clean the paddle wheel of the speed sensor: it is blocked",
   },
@@ -257,6 +260,8 @@ export function textOf(value: QuantityValue, unit = ""): string {
   if (typeof value === "object") return `${value.latitude.toFixed(4)}, ${value.longitude.toFixed(4)}`;
   if (typeof value === "string") return value;
   if (unit === "rad") return `${(value * 180 / Math.PI).toFixed(1)}°`;
+  if (unit === "m/s") return `${(value * KNOTS_PER_MPS).toFixed(1)} kn`;
+  if (unit === "Pa") return `${(value / 100).toFixed(0)} hPa`;
   if (unit === "K") return `${(value - 273.15).toFixed(1)} °C`;
   return `${Number(value.toFixed(2))} ${unit}`.trim();
 }
