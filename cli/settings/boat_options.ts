@@ -138,11 +138,12 @@ const memoryOptions = {
   }),
   doctorMaxStreams: memory.integer({
     name: "doctor-max-streams",
-    beyond: "The doctor does not check the messages of further devices and PGNs.",
+    beyond: "The doctor does not check the messages of further devices and PGNs; they are counted in " +
+      "vbg_doctor_untracked_messages_total.",
     default: 4096,
     min: 1,
     max: 2 ** 20,
-    help: "Most pairs of device and PGN that the doctor tracks.",
+    help: "Most pairs of device and PGN that the doctor tracks, and most values.",
   }),
   busSilenceThresholdMs: reloadable(offAtZero(health.duration({
     name: "bus-silence-threshold",

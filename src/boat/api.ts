@@ -136,6 +136,7 @@ function metricsOf(
     transmit,
     integrations,
     signalk: parts.signalk,
+    doctor: parts.doctor?.doctor,
     replication: link,
     identity,
     stall,

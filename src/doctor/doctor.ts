@@ -10,7 +10,7 @@ import {
 import { PGN, type ProductInformation, readProductInformation } from "../pgn/mod.ts";
 import { checksOf } from "./checks/checks.ts";
 import { type FindingEvent, Findings } from "./findings.ts";
-import type { Finding } from "./kinds.ts";
+import { type Finding, MINUTE_MS } from "./kinds.ts";
 import { LoadMeter } from "./load.ts";
 import { type DoctorState, Memory } from "./memory.ts";
 import {
@@ -24,10 +24,14 @@ import {
   Stream,
   SUSPENDED_MS,
 } from "./model.ts";
-import { discriminatorOf, dueOf, readValues, SAMPLE_MS } from "./values.ts";
+import { discriminatorOf, dueOf, SAMPLE_MS, ValueReader } from "./values.ts";
 
 /** Default maximum number of (sender, PGN) that are tracked. */
 export const MAX_STREAMS = 4096;
+/** Most things of one PGN and sender of which values are read, such as batteries. */
+const MAX_DISCRIMINATORS = 256;
+/** A sender without a NAME, and one with a NAME, that was silent for so long is forgotten, milliseconds. */
+const FORGET_MS = { nameless: 10 * MINUTE_MS, named: 24 * 60 * MINUTE_MS } as const;
 /** Bits of a PGN in the key of a stream. */
 const PGN_VALUES = 2 ** 18;
 /** Bits of a data frame with a 29-bit identifier and eight bytes, with the pause after it and usual bit stuffing. */
@@ -35,6 +39,9 @@ const FULL_FRAME_BITS = 144;
 /** The same without data, and for each byte. */
 const FRAME_BITS = { empty: 74, perByte: 8.8 } as const;
 const MAX_SINGLE_BYTES = 8;
+
+/** States of a controller in which frames are lost. */
+const BROKEN: ReadonlySet<BusReading["controller"]> = new Set(["error-passive", "bus-off", "down"]);
 
 /** Options of a {@linkcode Doctor}. */
 export interface DoctorOptions {
@@ -44,7 +51,7 @@ export interface DoctorOptions {
   epoch?: () => string | undefined;
   /** What an earlier run has learned; default: nothing. */
   state?: DoctorState | undefined;
-  /** Most (sender, PGN) that are tracked; default {@linkcode MAX_STREAMS}. Others are counted in the load only. */
+  /** Most (sender, PGN) that are tracked, and most values; default {@linkcode MAX_STREAMS}. */
   maxStreams?: number;
 }
 
@@ -64,6 +71,7 @@ export class Doctor {
   readonly #findings: Findings;
   readonly #memory: Memory;
   readonly #load: LoadMeter;
+  readonly #values: ValueReader;
   readonly #checks: readonly Check[];
   readonly #byPgn = new Map<number, Check[]>();
   readonly #context: Context & { nowMs: number; nowUs: number };
@@ -76,6 +84,7 @@ export class Doctor {
     this.#maxStreams = maxStreams;
     this.#findings = new Findings(epoch);
     this.#memory = new Memory(state);
+    this.#values = new ValueReader(maxStreams);
     const context = {
       buses: this.#buses,
       nowMs: 0,
@@ -173,15 +182,15 @@ export class Doctor {
     for (const bus of this.#buses) {
       const reading = readings[bus.index];
       const lost = (reading?.lost ?? 0) > (bus.reading?.lost ?? 0);
-      const isWorking = reading === undefined || reading.controller === "error-active" ||
-        reading.controller === "unknown";
-      if (wasSuspended || lost || !isWorking) bus.unsettle(monoMs);
+      const isBroken = reading !== undefined && BROKEN.has(reading.controller);
+      if (wasSuspended || lost || isBroken) bus.unsettle(monoMs);
       bus.reading = reading;
     }
     this.#load.round();
     for (const check of this.#checks) check.round?.();
     this.#memory.round(this.#context);
     this.#findings.expire(monoMs);
+    this.#forgetSilent(monoMs);
   }
 
   /** The findings, the worst first. */
@@ -244,8 +253,20 @@ export class Doctor {
     if (former && former !== holder) former.name = undefined;
   }
 
+  /** Frees what was kept of senders that are gone for long. */
+  #forgetSilent(nowMs: number): void {
+    for (const bus of this.#buses) {
+      for (const sender of bus.all()) {
+        if (!sender.isActive(nowMs, sender.name === undefined ? FORGET_MS.nameless : FORGET_MS.named)) {
+          this.#forget(sender);
+        }
+      }
+    }
+  }
+
   /** Removes a sender with its streams. */
   #forget(sender: Sender): void {
+    this.#values.forget(sender);
     const { bus, src, streams } = sender;
     for (const pgn of streams.keys()) this.#streams.delete((bus.index * 256 + src) * PGN_VALUES + pgn);
     bus.senders[src] = undefined;
@@ -255,10 +276,10 @@ export class Doctor {
   #sample(stream: Stream, { due, message, seq }: { due: Map<number, number>; message: Message; seq: number }): void {
     const discriminator = discriminatorOf(message);
     const dueMs = due.get(discriminator);
-    if (dueMs !== undefined && message.monoMs < dueMs) return;
+    if (dueMs !== undefined ? message.monoMs < dueMs : due.size >= MAX_DISCRIMINATORS) return;
     due.set(discriminator, message.monoMs + SAMPLE_MS);
     this.#setTime(message);
-    for (const track of readValues(stream.sender, message, seq)) {
+    for (const track of this.#values.read(stream.sender, message, seq)) {
       for (const check of this.#checks) check.value?.(track);
     }
   }

@@ -1,6 +1,6 @@
 import type { Message } from "../frame/mod.ts";
 import { decode } from "../pgn/mod.ts";
-import { QUANTITY_PGNS, type QuantityRow, type QuantityValue, readQuantities } from "../quantities/mod.ts";
+import { QUANTITY_PGNS, type QuantityValue, readQuantities } from "../quantities/mod.ts";
 import type { Sample, Sender, Track } from "./model.ts";
 
 /** Interval at which a value of a device is decoded, milliseconds. */
@@ -41,28 +41,51 @@ export function discriminatorOf({ pgn, data, offset, length }: Message): number 
   return ((data[offset + rule.at] ?? 0) | ((data[offset + rule.at + 1] ?? 0) << 8)) & rule.mask;
 }
 
-/** Decodes a message and notes its values. Returns their tracks. */
-export function readValues(sender: Sender, message: Message, seq: number): Track[] {
-  const { pgn, data, offset, length, monoMs: atMs } = message;
-  const decoded = decode(pgn, data.subarray(offset, offset + length));
-  if (!decoded) return [];
-  return readQuantities(pgn, decoded).flatMap(({ key, row, value }): Track[] =>
-    value === undefined ? [] : [note(sender, { key, row, sample: { value, atMs, seq } })]
-  );
+/** Reads the values of messages. */
+export class ValueReader {
+  readonly #maxTracks: number;
+  #tracks = 0;
+
+  /** @param maxTracks most values that are tracked, of all senders */
+  constructor(maxTracks: number) {
+    this.#maxTracks = maxTracks;
+  }
+
+  /** Decodes a message and notes its values. Returns their tracks. */
+  read(sender: Sender, message: Message, seq: number): Track[] {
+    const { pgn, data, offset, length, monoMs: atMs } = message;
+    const decoded = decode(pgn, data.subarray(offset, offset + length));
+    if (!decoded) return [];
+    return readQuantities(pgn, decoded).flatMap(({ key, row, value }): Track[] => {
+      const track = value === undefined ? undefined : this.#trackOf(sender, { key, row });
+      if (!track || value === undefined) return [];
+      note(track, { value, atMs, seq });
+      return [track];
+    });
+  }
+
+  /** Frees the values of a sender that is gone. */
+  forget({ tracks }: Sender): void {
+    this.#tracks -= tracks.size;
+    tracks.clear();
+  }
+
+  #trackOf(sender: Sender, { key, row }: Pick<Track, "key" | "row">): Track | undefined {
+    const known = sender.tracks.get(key);
+    if (known || this.#tracks >= this.#maxTracks) return known;
+    this.#tracks++;
+    const track = { sender, key, row, samples: [], changedMs: -Infinity, count: 0 };
+    sender.tracks.set(key, track);
+    return track;
+  }
 }
 
-function note(sender: Sender, { key, row, sample }: { key: string; row: QuantityRow; sample: Sample }): Track {
-  let track = sender.tracks.get(key);
-  if (!track) {
-    track = { sender, key, row, samples: [], changedMs: sample.atMs, count: 0 };
-    sender.tracks.set(key, track);
-  }
+function note(track: Track, sample: Sample): void {
   const last = track.samples.at(-1);
-  if (last && !isSame(last.value, sample.value)) track.changedMs = sample.atMs;
+  if (!last || !isSame(last.value, sample.value)) track.changedMs = sample.atMs;
   track.samples.push(sample);
   if (track.samples.length > KEPT) track.samples.shift();
   track.count++;
-  return track;
 }
 
 function isSame(a: QuantityValue, b: QuantityValue): boolean {
@@ -73,15 +96,6 @@ function isSame(a: QuantityValue, b: QuantityValue): boolean {
 /** Newest sample of a track. */
 export function newest({ samples }: Track): Sample | undefined {
   return samples.at(-1);
-}
-
-/** Newest value of a track, if it is a number and not older than `maxAgeMs`. */
-export function numberOf(
-  track: Track | undefined,
-  { nowMs, maxAgeMs }: { nowMs: number; maxAgeMs: number },
-): number | undefined {
-  const last = track && newest(track);
-  return last && typeof last.value === "number" && nowMs - last.atMs <= maxAgeMs ? last.value : undefined;
 }
 
 /** Distance of two positions, metres; exact enough for some miles. */

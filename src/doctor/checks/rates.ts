@@ -16,6 +16,8 @@ const DOUBLE = { from: 1.7, to: 2.3 } as const;
 /** Windows out of the habit until it is reported, and until it is the new habit. */
 const REPORT_WINDOWS = 2;
 const RELEARN_WINDOWS = 180;
+/** Most PGNs of a device whose usual rate is remembered. */
+const MAX_HABITS = 64;
 /** Factors by which a rate is out of the standard: devices may choose their rates, so these are wide. */
 const STANDARD = { low: 0.05, high: 20, windows: 3 } as const;
 /** Messages sent when something happens: AIS reports, network management, group functions, alerts. */
@@ -94,6 +96,7 @@ export class RateCheck implements Check {
     const ratio = measure.rate * (this.#standardMs(stream.pgn) ?? 1000 / measure.rate) / 1000;
     measure.odd = ratio <= STANDARD.high && ratio >= STANDARD.low ? 0 : measure.odd + 1;
     const habit = habits.get(stream.pgn);
+    if (!habit && habits.size >= MAX_HABITS) return true;
     if (!habit) habits.set(stream.pgn, { low: measure.rate, high: measure.rate, windows: 1 });
     else this.#compare(measure, habit, messages);
     return true;

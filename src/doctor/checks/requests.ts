@@ -17,7 +17,7 @@ const NAK = 1;
 /** PGN lists, which every device has. */
 const PGN_LISTS = 126464;
 const MANDATORY: ReadonlySet<number> = new Set([PGN.addressClaim, PGN.productInformation, PGN_LISTS]);
-/** Most requests that are followed. */
+/** Most requests and refusals that are followed. */
 const MAX_PENDING = 256;
 
 interface Request {
@@ -38,7 +38,7 @@ export class RequestCheck implements Check {
   readonly #unanswered = new Map<Sender, Request[]>();
   readonly #refused = new Map<string, { atMs: number[]; sender: Sender; asker: Sender | undefined; pgn: number }>();
   /** Who asked an address last. */
-  readonly #askers = new Map<Sender, Sender>();
+  readonly #askers = new WeakMap<Sender, Sender>();
   readonly #claimRequests = new Map<BusModel, Map<number, number>>();
 
   constructor(context: Context) {
@@ -101,6 +101,7 @@ export class RequestCheck implements Check {
     const asker = dst === BROADCAST_ADDRESS ? this.#askers.get(sender) : sender.bus.senders[dst];
     const key = `${sender.bus.index}/${sender.src}/${asker?.src ?? ""}/${pgn}`;
     const known = this.#refused.get(key) ?? { atMs: [], sender, asker, pgn };
+    if (this.#refused.size >= MAX_PENDING && known.atMs.length === 0) return;
     this.#refused.set(key, known);
     known.atMs.push(nowMs);
     while ((known.atMs[0] ?? nowMs) < nowMs - MINUTE_MS) known.atMs.shift();

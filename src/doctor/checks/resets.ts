@@ -13,7 +13,7 @@ const ONE_START_MS = 5000;
 /** So many devices that start together have been switched on. */
 const TOGETHER = 3;
 /** Starts within ten minutes from which a device is not switched by hand. */
-const MIN_STARTS = 2;
+const MIN_STARTS = 3;
 const WINDOW_MS = 10 * MINUTE_MS;
 /** A dip is a voltage so far below the average, as a share of it, around a start. */
 const DIP = { share: 0.08, beforeMs: 8000, afterMs: 12_000 } as const;

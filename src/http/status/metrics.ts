@@ -30,6 +30,8 @@ export interface MetricSources extends ServerSources {
   integrations?: IntegrationFigures | undefined;
   /** Undefined: Signal K is off. */
   signalk?: Pick<SignalK, "running"> | undefined;
+  /** Undefined: the buses are not checked for faults. */
+  doctor?: { findings(): readonly { severity: string }[]; readonly untracked: number } | undefined;
   /** Undefined: nothing is replicated. */
   replication?: Pick<BoatLink, "status" | "lostFrames" | "lastAckUs"> | undefined;
   /** Identity requests since the start; undefined: discovery is off. */
@@ -82,6 +84,7 @@ export class Metrics {
       ...(transmit ? transmitFigures(transmit) : []),
       ...(integrations ? integrationFigures(integrations) : []),
       ...(sources.signalk ? signalkFigures(sources.signalk) : []),
+      ...(sources.doctor ? doctorFigures(sources.doctor) : []),
       ...(replication ? replicationFigures(replication) : []),
     ];
   }
@@ -90,6 +93,21 @@ export class Metrics {
   text(): string {
     return [...figureTexts(this.#figures)].join("");
   }
+}
+
+function doctorFigures(doctor: NonNullable<MetricSources["doctor"]>): Figure[] {
+  return [
+    gauge("vbg_doctor_findings", "Findings of the network doctor, by severity", () => {
+      const counts = { critical: 0, warning: 0, info: 0 };
+      for (const { severity } of doctor.findings()) if (severity in counts) counts[severity as keyof typeof counts]++;
+      return byLabel("severity", counts);
+    }),
+    counter(
+      "vbg_doctor_untracked_messages_total",
+      "Messages that the network doctor has not checked, because there are too many pairs of device and PGN",
+      () => doctor.untracked,
+    ),
+  ];
 }
 
 function seriesFigures(rollup: Pick<SeriesRollup, "failures">): Figure[] {
