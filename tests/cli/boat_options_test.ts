@@ -85,6 +85,8 @@ const DEFAULTS: BoatSettings = {
   streamBufferBytes: 1_048_576,
   ringFrames: 65_536,
   maxValues: 65_536,
+  doctor: true,
+  doctorMaxStreams: 4096,
   preferredSources: [],
   busSilenceThresholdMs: undefined,
   authFile: "",

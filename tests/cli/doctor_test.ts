@@ -5,6 +5,8 @@ import { evaluateHealth } from "../../cli/commands/doctor/server.ts";
 import { TestBoat } from "../support/boat.ts";
 import { TestAuthority } from "../support/certificates.ts";
 import { runCommand } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
+import { FakeClock } from "../support/fake_clock.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 
@@ -120,3 +122,45 @@ Deno.test("vbg doctor fails where a server that was named is not there", ALL, as
   assert.equal(code, 1);
   assert.equal(JSON.parse(out).checks[0].state, "fail");
 });
+
+Deno.test("vbg doctor -bus prints what a server has found on its buses, with advice", ALL, async () => {
+  const clock = new FakeClock();
+  await using boat = await TestBoat.start({ names: ["can7"], clock });
+  const claims = [77, 78].map((uniqueNumber) => ({ uniqueNumber, manufacturerCode: 275 }));
+  const args = ["doctor", "-bus", "-server", boat.url];
+  const text = await eventually("the conflict", async () => {
+    for (const fields of claims) boat.claim(7, fields);
+    boat.say({ src: 7 });
+    clock.advance(500);
+    const { out, code } = await runCommand([...args, "-json=false"]);
+    assert.equal(code, out.includes("[CRITICAL]") ? 1 : 0);
+    return code === 1 && out;
+  });
+  assert.match(text, /^can7: load [\d.]+ %, at most [\d.]+ %/);
+  assert.match(
+    text,
+    /\n\[CRITICAL\] Two devices claim address 7 of can7 .* \(since .* UTC, 90 % sure\)\n {2}Give one of the two /,
+  );
+  const { ok, findings } = JSON.parse((await runCommand(args)).out);
+  assert.deepEqual([ok, findings[0].kind, findings[0].src], [false, "address_conflict", 7]);
+});
+
+Deno.test(
+  "vbg doctor -bus checks recordings without a server; without -bus it takes no files",
+  ALL,
+  () =>
+    inFolder(async (folder) => {
+      const healthy = await runCommand(["doctor", "-bus", "-json=false", "tests/data/candump_sample3.txt"]);
+      assert.equal(healthy.code, 0);
+      assert.match(healthy.out, /^slcan0: load .*\nNothing is wrong on the buses\n$/);
+      // A position of 0, 0, as candump writes it.
+      const line = (ms: number) => `(${(1_700_000_000 + ms / 1000).toFixed(6)}) can0 09F80102#0000000000000000\n`;
+      const path = `${folder}/zero.log`;
+      await Deno.writeTextFile(path, Array.from({ length: 300 }, (_, i) => line(i * 100)).join(""));
+      const { code, out } = await runCommand(["doctor", "-bus", path]);
+      const { findings } = JSON.parse(out);
+      assert.deepEqual([code, findings.map(({ kind }: { kind: string }) => kind)], [1, ["impossible_value"]]);
+      assert.equal((await runCommand(["doctor", path])).code, 2);
+      assert.equal((await runCommand(["doctor", "-bus", `${folder}/none`])).code, 1);
+    }),
+);
