@@ -6,6 +6,7 @@
 export {
   type Boat,
   BOAT_DEFAULTS,
+  type BoatDoctorOptions,
   type BoatLimits,
   type BoatOptions,
   type BoatTransmitOptions,
@@ -68,6 +69,7 @@ export {
   type CanBus,
   type ControllerState,
   createBus,
+  type ErrorFrameCounts,
   isBusSource,
   parseBusSource,
   type PassedOver,

@@ -3,7 +3,14 @@
  *
  * @module
  */
-export { type Finding, RecordedDoctor } from "../doctor/mod.ts";
+export {
+  type BusLoad,
+  type Finding,
+  type FindingKind,
+  type FrameReference,
+  RecordedDoctor,
+  type Severity,
+} from "../doctor/mod.ts";
 export { type Clock, LOG_LEVELS, type LogFields, type LogFormat, Logger, type LogLevel } from "../base/mod.ts";
 export {
   type BadLine,

@@ -1,16 +1,48 @@
 /** How bad a finding is. `info`: nothing is broken, but somebody should know. */
 export type Severity = "critical" | "warning" | "info";
 
+/** What can be wrong. */
+export type FindingKind =
+  | "bus_load"
+  | "bus_errors"
+  | "error_frames"
+  | "incomplete_fast_packet"
+  | "request_unanswered"
+  | "request_refused"
+  | "never_claims"
+  | "address_conflict"
+  | "loser_keeps_sending"
+  | "duplicate_name"
+  | "address_shared"
+  | "address_unstable"
+  | "duplicate_data_instance"
+  | "duplicate_device_instance"
+  | "product_changed"
+  | "firmware_changed"
+  | "missing_device"
+  | "device_reset"
+  | "voltage_dip"
+  | "rate_high"
+  | "rate_low"
+  | "stuck_value"
+  | "impossible_value"
+  | "value_jumps"
+  | "sources_disagree"
+  | "clocks_disagree";
+
 /** A frame of the journal. */
 export interface FrameReference {
   /** Epoch, 32 hex digits; left out in recordings that have none. */
   epoch?: string;
+  /** Its sequence number. */
   seq: number;
 }
 
 /** Something that is wrong, in the form of the API. */
 export interface Finding {
+  /** For programs. */
   kind: FindingKind;
+  /** How bad it is. */
   severity: Severity;
   /** Name of the bus. */
   bus: string;
@@ -18,6 +50,7 @@ export interface Finding {
   src?: number;
   /** Its NAME, `0x` and 16 hex digits. */
   name?: string;
+  /** PGN of the messages that show it. */
   pgn?: number;
   /** When the cause was first seen, RFC 3339. */
   since: string;
@@ -59,7 +92,7 @@ const WIRING =
   "that all plugs are tight and dry";
 
 /** All kinds of findings. */
-export const FINDING_KINDS = {
+export const FINDING_KINDS: Readonly<Record<FindingKind, KindRow>> = {
   bus_load: row("warning", {
     confirmS: 10,
     endS: 60,
@@ -171,10 +204,7 @@ export const FINDING_KINDS = {
     endS: 60,
     advice: "Check the GNSS reception and the software of the device whose clock is wrong: times in logs depend on it",
   }),
-} as const satisfies Readonly<Record<string, KindRow>>;
-
-/** A kind of finding. */
-export type FindingKind = keyof typeof FINDING_KINDS;
+};
 
 /** A minute, for the checks. */
 export { MINUTE_MS, SECOND_MS };

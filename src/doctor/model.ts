@@ -34,6 +34,7 @@ export interface BusReading {
 
 /** Load of a bus, percent of its 250 kbit/s. */
 export interface BusLoad {
+  /** Its name. */
   bus: string;
   /** Of the last ten seconds. */
   load_percent: number;

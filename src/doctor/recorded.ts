@@ -19,7 +19,7 @@ export class RecordedDoctor {
   #roundMs = 0;
   #last: { monoMs: number; timeUs: number } | undefined;
 
-  /** @param monoMs monotonic time of a recorded time in microseconds, milliseconds */
+  /** Nothing was checked yet. @param monoMs monotonic time of a recorded time in microseconds, milliseconds */
   constructor(monoMs: (timeUs: number) => number) {
     this.#monoMs = monoMs;
   }
