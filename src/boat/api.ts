@@ -152,7 +152,7 @@ function metricsOf(
 
 /** Evaluates the health of the server on each call. */
 export function healthOf(
-  { stores, rollup, past, clockRepair, signalk, pipelines, transmit, integrations, link, tls, clock }: ApiParts,
+  { stores, rollup, past, clockRepair, doctor, signalk, pipelines, transmit, integrations, link, tls, clock }: ApiParts,
   busSilenceMs: () => number | undefined,
 ): () => Health {
   const startedMs = clock.monoMs();
@@ -171,6 +171,7 @@ export function healthOf(
         ...(stores.journal?.evidence && { evidence: stores.journal.evidence.health() }),
         ...(past && { past: past.health() }),
         ...(clockRepair && { clock: clockRepair.health() }),
+        ...doctor?.health(),
         ...(tls && { tls: tls.health() }),
         ...(link?.certificate.endMs !== undefined && { replication_certificate: link.certificate.health() }),
       },

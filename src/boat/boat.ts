@@ -154,8 +154,8 @@ async function openParts(
   const publish = (message: Message) => {
     stores.publish(message);
     clockRepair?.message(message, broker.head);
-    doctor?.message(message, broker.head);
     transmit.message(message);
+    doctor?.message(message, broker.head);
   };
   const link = replication &&
     linkOf(replication, { feed: stores, stored, limits: () => limits.replicationLimits, clock, log });

@@ -2,7 +2,7 @@ import { AtomicFile, type Clock, JsonFile, type Logger, readJsonFile } from "../
 import type { AssemblerDrops, CanBus } from "../can/mod.ts";
 import { type BusReading, Doctor, parseDoctorState } from "../doctor/mod.ts";
 import { type Message, pgnOfId, sourceOfId } from "../frame/mod.ts";
-import type { DoctorReport } from "../http/mod.ts";
+import type { ComponentHealth, DoctorReport } from "../http/mod.ts";
 
 /** Name of the file in the state directory. */
 const FILE = "doctor.json";
@@ -30,7 +30,9 @@ export class BoatDoctor {
   readonly #drops: (bus: number) => Readonly<AssemblerDrops> | undefined;
   readonly #clock: Clock;
   readonly #file: JsonFile | undefined;
+  readonly #log: Logger;
   #writtenMs: number;
+  #fault: string | undefined;
 
   private constructor(
     doctor: Doctor,
@@ -40,6 +42,7 @@ export class BoatDoctor {
     this.#buses = buses;
     this.#drops = drops;
     this.#clock = clock;
+    this.#log = log;
     this.#file = file && new JsonFile(file, { what: "doctor", content: () => doctor.state(), log });
     this.#writtenMs = clock.monoMs();
   }
@@ -66,19 +69,26 @@ export class BoatDoctor {
 
   /** Processes a published message. */
   message(message: Message, seq: number): void {
-    this.doctor.message(message, seq);
+    this.#guard(() => this.doctor.message(message, seq));
   }
 
   /** A multi-frame message could not be completed. `id`: identifier of its frames. */
   incomplete(bus: number, id: number): void {
-    this.doctor.incomplete({ bus, src: sourceOfId(id), pgn: pgnOfId(id) });
+    this.#guard(() => this.doctor.incomplete({ bus, src: sourceOfId(id), pgn: pgnOfId(id) }));
+  }
+
+  /** Health by component; none while it works. */
+  health(): Record<string, ComponentHealth> {
+    if (this.#fault === undefined) return {};
+    return { doctor: { status: "degraded", message: `it has stopped because of a fault: ${this.#fault}` } };
   }
 
   /** Evaluates the checks; called once a second. `nowMs`: all frames received until then have been processed. */
   runHousekeeping(nowMs: number): void {
     const { monoMs, wallUs } = { monoMs: this.#clock.monoMs(), wallUs: this.#clock.wallUs() };
     const timeUs = wallUs - (monoMs - nowMs) * 1000;
-    this.doctor.round({ monoMs: nowMs, timeUs }, this.#buses.map((bus, index) => readingOf(bus, this.#drops(index))));
+    const readings = this.#buses.map((bus, index) => readingOf(bus, this.#drops(index)));
+    this.#guard(() => this.doctor.round({ monoMs: nowMs, timeUs }, readings));
     if (monoMs - this.#writtenMs < WRITE_MS) return;
     this.#writtenMs = monoMs;
     this.#file?.changed();
@@ -87,6 +97,17 @@ export class BoatDoctor {
   /** The findings, for the API. */
   report(): DoctorReport {
     return { findings: this.doctor.findings(), buses: this.doctor.loads() };
+  }
+
+  /** A fault of the doctor ends the doctor, and nothing else. */
+  #guard(check: () => void): void {
+    if (this.#fault !== undefined) return;
+    try {
+      check();
+    } catch (error) {
+      this.#fault = String(error);
+      this.#log.error("the network doctor has stopped", { error: this.#fault });
+    }
   }
 
   /** Writes what was learned. */

@@ -134,6 +134,7 @@ export const FINDING_KINDS: Readonly<Record<FindingKind, KindRow>> = {
     advice: "Set another device instance or serial number on one of the two: a NAME may exist only once on a network",
   }),
   address_shared: row("warning", {
+    confirmS: 12,
     endS: 180,
     advice: "Look for a second device or gateway that sends with this address, such as a simulator or a bridge",
   }),
@@ -174,10 +175,12 @@ export const FINDING_KINDS: Readonly<Record<FindingKind, KindRow>> = {
       "cable",
   }),
   rate_high: row("warning", {
+    confirmS: 12,
     endS: 150,
     advice: "Look whether a setting or a software update of the device has changed, and reduce the rate",
   }),
   rate_low: row("warning", {
+    confirmS: 12,
     endS: 150,
     advice: "Check the sensor behind the device and its cable; messages are lost or not sent",
   }),

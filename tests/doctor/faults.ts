@@ -43,7 +43,26 @@ const busFaults: readonly Fault[] = [
   },
 ];
 
+/** Faults that concern many devices, of which none is to blame. */
+const commonFaults: readonly Fault[] = [
+  {
+    claim: "a gateway that loses two of three frames",
+    kind: "rate_low",
+    also: ["incomplete_fast_packet"],
+    change: (() => {
+      let count = 0;
+      return change(() => true, (frame) => ++count % 3 === 0 ? [frame] : []);
+    })(),
+  },
+  {
+    claim: "a bridge that repeats all frames",
+    kind: "rate_high",
+    also: ["incomplete_fast_packet"],
+    change: change(() => true, (frame) => [frame, { ...frame, atMs: frame.atMs + 0.4 }]),
+  },
+];
+
 /** All faults. */
 export function faultsOf(boat: Identities): (Fault | PairFault)[] {
-  return [...busFaults, ...networkFaults(boat), ...rateFaults, ...valueFaults, ...PAIR_FAULTS];
+  return [...busFaults, ...commonFaults, ...networkFaults(boat), ...rateFaults, ...valueFaults, ...PAIR_FAULTS];
 }

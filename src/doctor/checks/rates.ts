@@ -1,7 +1,7 @@
 import { isAddressed } from "../../frame/mod.ts";
 import { describePgn, PGN } from "../../pgn/mod.ts";
 import type { Habit, Memory } from "../memory.ts";
-import type { Check, Context, Sender, Stream } from "../model.ts";
+import type { BusModel, Check, Context, Sender, Stream } from "../model.ts";
 
 /** A rate is measured over at least this time and so many messages, or over the longest time, milliseconds. */
 const WINDOW = { leastMs: 10_000, mostMs: 60_000, messages: 8 } as const;
@@ -16,6 +16,8 @@ const DOUBLE = { from: 1.7, to: 2.3 } as const;
 /** Windows out of the habit until it is reported, and until it is the new habit. */
 const REPORT_WINDOWS = 2;
 const RELEARN_WINDOWS = 180;
+/** So many devices whose rates change together are not at fault. */
+const MANY = { least: 3, share: 0.3 } as const;
 /** Most PGNs of a device whose usual rate is remembered. */
 const MAX_HABITS = 64;
 /** Factors by which a rate is out of the standard: devices may choose their rates, so these are wide. */
@@ -39,6 +41,13 @@ interface Measure {
   odd: number;
 }
 
+/** A stream with its measure. */
+interface Measured {
+  readonly stream: Stream;
+  readonly measure: Measure;
+  readonly habit: Habit | undefined;
+}
+
 /** PGNs that come faster or slower than this device sends them, or than the standard says. */
 export class RateCheck implements Check {
   readonly #context: Context;
@@ -57,32 +66,30 @@ export class RateCheck implements Check {
       for (const sender of bus.all()) {
         const device = this.#memory.of(sender, nowUs);
         if (!device) continue;
-        let isNew = false;
         for (const stream of sender.streams.values()) {
           if (isAddressed(stream.pgn) || IRREGULAR.has(stream.pgn)) continue;
-          isNew = this.#measure(stream, { habits: device.habits, isSettled: (forMs) => bus.isSettled(nowMs, forMs) }) ||
-            isNew;
+          this.#measure(stream, { habits: device.habits, isSettled: (forMs) => bus.isSettled(nowMs, forMs) });
         }
-        if (isNew) this.#evaluate(sender, device.habits);
       }
+      this.#evaluate(bus);
     }
   }
 
-  /** Measures a stream; true if a window has ended. */
+  /** Measures a stream, and compares it with its habit when a window has ended. */
   #measure(
     stream: Stream,
     { habits, isSettled }: { habits: Map<number, Habit>; isSettled: (forMs: number) => boolean },
-  ): boolean {
+  ): void {
     const { nowMs } = this.#context;
     let measure = this.#measures.get(stream);
     if (!measure) {
       measure = { fromMs: nowMs, count: stream.count, out: 0, ratio: undefined, rate: 0, odd: 0 };
       this.#measures.set(stream, measure);
-      return false;
+      return;
     }
     const elapsedMs = nowMs - measure.fromMs;
     const messages = stream.count - measure.count;
-    if (elapsedMs < WINDOW.leastMs || (messages < WINDOW.messages && elapsedMs < WINDOW.mostMs)) return false;
+    if (elapsedMs < WINDOW.leastMs || (messages < WINDOW.messages && elapsedMs < WINDOW.mostMs)) return;
     measure.fromMs = nowMs;
     measure.count = stream.count;
     measure.rate = messages * 1000 / elapsedMs;
@@ -91,15 +98,14 @@ export class RateCheck implements Check {
     if (messages < 2 || isPausing || !isSettled(elapsedMs + WINDOW.leastMs)) {
       measure.out = 0;
       measure.odd = 0;
-      return false;
+      return;
     }
     const ratio = measure.rate * (this.#standardMs(stream.pgn) ?? 1000 / measure.rate) / 1000;
     measure.odd = ratio <= STANDARD.high && ratio >= STANDARD.low ? 0 : measure.odd + 1;
     const habit = habits.get(stream.pgn);
-    if (!habit && habits.size >= MAX_HABITS) return true;
+    if (!habit && habits.size >= MAX_HABITS) return;
     if (!habit) habits.set(stream.pgn, { low: measure.rate, high: measure.rate, windows: 1 });
     else this.#compare(measure, habit, messages);
-    return true;
   }
 
   /** Compares a rate with the habit, which follows slowly. */
@@ -125,35 +131,55 @@ export class RateCheck implements Check {
     habit.high = Math.max(rate, habit.high + (rate - habit.high) * 0.01);
   }
 
-  #evaluate(sender: Sender, habits: ReadonlyMap<number, Habit>): void {
-    const measured = [...sender.streams.values()].flatMap((stream) => {
-      const measure = this.#measures.get(stream);
-      return measure ? [{ stream, measure }] : [];
-    });
-    const known = measured.filter(({ measure }) => measure.ratio !== undefined);
-    const doubled = known.filter(({ measure: { ratio = 1, out } }) =>
-      out >= REPORT_WINDOWS && ratio >= DOUBLE.from && ratio <= DOUBLE.to
-    );
-    if (doubled.length >= 2 && doubled.length >= 0.6 * known.length) {
-      this.#context.report({
-        kind: "address_shared",
-        bus: sender.bus,
-        sender,
-        text: `Everything that ${sender.label} sends comes twice as often as usual: a second sender uses its address`,
-        confidence: 0.7,
-        seqs: doubled.slice(0, 2).map(({ stream }) => stream.lastSeq),
-      });
-      return;
-    }
-    for (const { stream, measure } of measured) {
-      this.#reportRate(sender, { stream, measure, habit: habits.get(stream.pgn) });
+  #evaluate(bus: BusModel): void {
+    const measured = [...bus.all()].map((sender) => ({ sender, streams: this.#measured(sender) }));
+    const known = measured.filter(({ streams }) => streams.some(({ measure }) => measure.ratio !== undefined));
+    const slow = known.filter(({ streams }) => streams.some(({ measure: { out } }) => out <= -REPORT_WINDOWS));
+    const fast = known.filter(({ streams }) => streams.some(({ measure: { out } }) => out >= REPORT_WINDOWS));
+    const areMany = (senders: readonly unknown[]) =>
+      senders.length >= MANY.least && senders.length > MANY.share * known.length;
+    if (areMany(slow)) this.#reportMany(bus, { kind: "rate_low", senders: slow.map(({ sender }) => sender) });
+    if (areMany(fast)) this.#reportMany(bus, { kind: "rate_high", senders: fast.map(({ sender }) => sender) });
+    if (areMany(slow) || areMany(fast)) return;
+    for (const { sender, streams } of measured) {
+      const doubled = doubledOf(streams);
+      if (doubled.length > 0) this.#reportShared(sender, doubled);
+      else for (const each of streams) this.#reportRate(sender, each);
     }
   }
 
-  #reportRate(
-    sender: Sender,
-    { stream, measure, habit }: { stream: Stream; measure: Measure; habit: Habit | undefined },
-  ): void {
+  #measured(sender: Sender): Measured[] {
+    const habits = this.#memory.of(sender, this.#context.nowUs)?.habits;
+    return [...sender.streams.values()].flatMap((stream) => {
+      const measure = this.#measures.get(stream);
+      return measure ? [{ stream, measure, habit: habits?.get(stream.pgn) }] : [];
+    });
+  }
+
+  /** What changes for many devices at once is no device's fault. */
+  #reportMany(bus: BusModel, { kind, senders }: { kind: "rate_low" | "rate_high"; senders: readonly Sender[] }): void {
+    const text = kind === "rate_low"
+      ? `${senders.length} devices on ${bus.name} send less than half as often as usual: frames are lost on their way here`
+      : `${senders.length} devices on ${bus.name} send much more often than usual: a gateway or bridge repeats their frames`;
+    const advice = kind === "rate_low"
+      ? "Check the gateway and its network or Wi-Fi, the load of the bus, and the terminators"
+      : "Look for two gateways or bridges between the same networks, and remove one of them";
+    const seqs = senders.slice(0, 2).map(({ lastSeq }) => lastSeq);
+    this.#context.report({ kind, bus, text, advice, confidence: 0.7, seqs });
+  }
+
+  #reportShared(sender: Sender, doubled: readonly Measured[]): void {
+    this.#context.report({
+      kind: "address_shared",
+      bus: sender.bus,
+      sender,
+      text: `Everything that ${sender.label} sends comes twice as often as usual: a second sender uses its address`,
+      confidence: 0.7,
+      seqs: doubled.slice(0, 2).map(({ stream }) => stream.lastSeq),
+    });
+  }
+
+  #reportRate(sender: Sender, { stream, measure, habit }: Measured): void {
     const { pgn, lastSeq } = stream;
     const { rate, out, odd } = measure;
     const common = { bus: sender.bus, sender, pgn, seqs: [lastSeq] };
@@ -177,6 +203,15 @@ export class RateCheck implements Check {
     if (!this.#intervals.has(pgn)) this.#intervals.set(pgn, standardIntervalMs(pgn));
     return this.#intervals.get(pgn);
   }
+}
+
+/** Streams that come twice as often as usual, if these are most of the sender's. */
+function doubledOf(streams: readonly Measured[]): Measured[] {
+  const known = streams.filter(({ measure }) => measure.ratio !== undefined);
+  const doubled = known.filter(({ measure: { ratio = 1, out } }) =>
+    out >= REPORT_WINDOWS && ratio >= DOUBLE.from && ratio <= DOUBLE.to
+  );
+  return doubled.length >= 2 && doubled.length >= 0.6 * known.length ? doubled : [];
 }
 
 function standardIntervalMs(pgn: number): number | undefined {
