@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { BusLoad, Finding } from "../doctor/mod.ts";
 import { apiText, described, named } from "./api_text.ts";
-import { last, parsed } from "./params.ts";
+import { filterQuery, last, parsed } from "./params.ts";
 import { json } from "./reply.ts";
 import { type Route, route } from "./routes.ts";
 
@@ -47,8 +47,7 @@ export interface DoctorReport {
 }
 
 const query = z.object({
-  bus: parsed((text) => text, "the name of a bus").optional().transform(last)
-    .clone().register(apiText, { type: "string", description: "Only this bus" }),
+  bus: filterQuery.shape.bus,
   severity: parsed((text) => SEVERITIES.find((each) => each === text), `one of ${SEVERITIES.join(", ")}`)
     .optional().transform(last)
     .clone().register(apiText, { type: "string", enum: SEVERITIES, description: "Findings so severe, or worse" }),
@@ -61,14 +60,13 @@ export function doctorRoute(report: () => DoctorReport): Route {
     summary: "What is wrong on the buses: findings with their device, advice and frames; and the load of each bus",
     query,
     replies: { 200: ["application/json", doctorSchema] },
-    answer: (_request, { bus, severity = "info" }) => {
+    answer: (_request, { bus: names, severity = "info" }) => {
       const { findings, buses } = report();
       const worst = SEVERITIES.indexOf(severity);
+      const isWanted = ({ bus }: { bus: string }) => names?.includes(bus) ?? true;
       return json({
-        findings: findings.filter((each) =>
-          (bus === undefined || each.bus === bus) && SEVERITIES.indexOf(each.severity) <= worst
-        ),
-        buses: buses.filter((each) => bus === undefined || each.bus === bus),
+        findings: findings.filter((each) => isWanted(each) && SEVERITIES.indexOf(each.severity) <= worst),
+        buses: buses.filter(isWanted),
       });
     },
   });

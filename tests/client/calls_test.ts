@@ -37,6 +37,7 @@ Deno.test("a client reads devices, values and PGNs of a boat, bus included", NET
   assert.equal(decoded?.values[0]?.decoded?.heading_reference, "magnetic");
   assert.deepEqual(await client.values({ instance: [4] }), []);
   assert.deepEqual([await client.alerts(), await client.limits()], [[], []]);
+  assert.deepEqual(Object.keys(await client.doctor()), ["findings", "buses"]);
   assert.equal((await client.proof()).seen, boat.boat.broker.head);
   assert.ok((await client.pgns()).some(({ pgn }) => pgn === 127250));
   assert.equal((await client.pgn(127250)).layouts[0]?.fields[1]?.name, "heading");

@@ -7,7 +7,7 @@ import { framesOf, healthyFrames, Lab, type LabFrame, simulate, START_US } from 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 /** Hours of the healthy boat: a day in full size. */
-const HOURS = IS_FULL ? 24 : 1;
+const HOURS = IS_FULL ? 24 : 0.5;
 
 /** Asks all devices for a PGN, as discovery does. */
 function ask(boat: ReturnType<typeof simulate>, send: (frame: LabFrame) => void, pgn: number): void {

@@ -22,6 +22,7 @@ const ROUTES: Record<string, { query: string[]; codes: string[] }> = {
   "/events": { query: [...FILTER, "decode", "labels", "devices", "sources", "batch_ms"], codes: ["200", "400", "503"] },
   "/events/sources": { query: [], codes: ["200", "503"] },
   "/alerts": { query: [], codes: ["200"] },
+  "/doctor": { query: ["bus", "severity"], codes: ["200", "400"] },
   "/limits": { query: [], codes: ["200"] },
   "/proof": { query: [], codes: ["200"] },
   "/sources": { query: [], codes: ["200"] },
@@ -118,6 +119,7 @@ Deno.test("every query parameter but times and fields is optional, of the right 
     points: "integer",
     batch_ms: "integer",
     data: "string",
+    severity: "string",
   };
   for (const { get } of Object.values(paths)) {
     const parameters = get?.parameters?.filter((each) => each.in !== "path") ?? [];

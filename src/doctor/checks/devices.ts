@@ -71,8 +71,8 @@ export class DeviceCheck implements Check {
       this.#context.report({ kind: "firmware_changed", bus, sender, text, confidence: 1, seqs });
     } else {
       const text =
-        `${sender.label} says since ${at} UTC that it is a ${model}, serial number "${serial}"; before it was a ` +
-        `${from}`;
+        `${sender.label} says since ${at} UTC that it is ${model}, serial number "${serial}"; before it was ` +
+        from;
       this.#context.report({ kind: "product_changed", bus, sender, text, seqs });
     }
   }

@@ -184,7 +184,7 @@ export class RateCheck implements Check {
     const { rate, out, odd } = measure;
     const common = { bus: sender.bus, sender, pgn, seqs: [lastSeq] };
     if (habit && Math.abs(out) >= REPORT_WINDOWS) {
-      const usual = (habit.low + habit.high) / 2;
+      const usual = out > 0 ? habit.low : habit.high;
       const text = `${sender.label} sends PGN ${pgn} ${perSecond(rate)}; usual for it is ${perSecond(usual)}`;
       this.#context.report({ ...common, kind: out > 0 ? "rate_high" : "rate_low", text, confidence: 0.8 });
       return;

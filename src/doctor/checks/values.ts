@@ -1,4 +1,4 @@
-import type { QuantityValue } from "../../quantities/mod.ts";
+import { labelOfQuantity, type QuantityValue } from "../../quantities/mod.ts";
 import { MINUTE_MS } from "../kinds.ts";
 import type { Check, Context, Sender, Track } from "../model.ts";
 import { Motion } from "../motion.ts";
@@ -28,7 +28,7 @@ interface StuckRule {
 }
 
 const degrees = (rad: number) => `${(rad * 180 / Math.PI).toFixed(0)}°`;
-const metres = (m: number) => `${m.toFixed(0)} m`;
+const metres = (m: number) => m < 1852 ? `${m.toFixed(0)} m` : `${(m / 1852).toFixed(1)} nautical miles`;
 
 const STUCK: readonly StuckRule[] = [
   {
@@ -247,12 +247,8 @@ export class ValueCheck implements Check {
 }
 
 /** Name of a value for people. */
-export function labelOf({ key }: Track): string {
-  const text = key.replaceAll(/[._]/g, " ").replace(/^sog$/, "speed over ground").replace(
-    /^stw$/,
-    "speed through water",
-  );
-  return text.charAt(0).toUpperCase() + text.slice(1);
+export function labelOf({ row, key }: Track): string {
+  return labelOfQuantity(row, key);
 }
 
 /** A value with its unit, for people. */
