@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type DoctorState, parseDoctorState } from "../../src/doctor/mod.ts";
 import { formatName, parseCanId } from "../../src/frame/mod.ts";
 import { IS_FULL } from "../support/needs.ts";
+import { nameBytes } from "./fault.ts";
 import { framesOf, healthyFrames, Lab, type LabFrame, simulate, START_US } from "./lab.ts";
 
 const MINUTE_MS = 60_000;
@@ -111,6 +112,28 @@ Deno.test("doctor: a device of last week is missing after five minutes, unless i
     devices[0]?.name,
     "The Sonar (address 88), which is always there, was last seen on 2026-05-29",
   ]]);
+});
+
+Deno.test("doctor: a device that looks for a free address, and one that takes an address left behind, are no findings", () => {
+  const [restless, other] = [0xc078c20000000001n, 0xc078c20000000002n];
+  const heading = Uint8Array.of(0xff, 0, 0x10, 0xff, 0x7f, 0xff, 0x7f, 0xff);
+  const claim = (atMs: number, src: number, name: bigint) => framesOf({ atMs, pgn: 60928, src, data: nameBytes(name) });
+  const says = (atMs: number, src: number) => framesOf({ atMs, pgn: 127245, src, data: heading });
+  const more = [
+    // Three addresses in a row are taken.
+    ...[100, 101, 102, 103].flatMap((src, index) => claim(MINUTE_MS + 300 * index, src, restless)),
+    ...claim(3 * MINUTE_MS, 103, restless),
+    ...Array.from({ length: 100 }, (_, index) => says(MINUTE_MS + 2000 + 1000 * index, 103)).flat(),
+    // It moves once more, and another device takes its place.
+    ...claim(3 * MINUTE_MS, 110, restless),
+    ...claim(3 * MINUTE_MS + 3000, 103, other),
+    ...Array.from({ length: 60 }, (_, i) => [...says(184_000 + 1000 * i, 110), ...says(184_300 + 1000 * i, 103)])
+      .flat(),
+  ];
+  const lab = new Lab();
+  const all = [...frames().filter(({ atMs }) => atMs < 5 * MINUTE_MS), ...more].sort((a, b) => a.atMs - b.atMs);
+  for (const frame of all) lab.push(frame);
+  assert.deepEqual(lab.found, []);
 });
 
 Deno.test("doctor: a finding ends when its cause is gone, and says when it was last seen", () => {

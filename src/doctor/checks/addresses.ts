@@ -63,7 +63,11 @@ export class AddressCheck implements Check {
     if (former && former.src !== src && src <= MAX_DEVICE_ADDRESS) {
       const moves = this.#moves.get(`${bus.index}/${name}`) ?? [];
       if (this.#moves.size < MAX_FOLLOWED) this.#moves.set(`${bus.index}/${name}`, moves);
-      moves.push({ bus, name, from: former.src, to: src, atMs: nowMs, seq });
+      // Several addresses in a row that turn out to be taken are one move.
+      const last = moves.at(-1);
+      const isOne = last !== undefined && nowMs - last.atMs < RESOLVE_MS;
+      if (isOne) moves.pop();
+      moves.push({ bus, name, from: isOne ? last.from : former.src, to: src, atMs: nowMs, seq });
       if (moves.length > 16) moves.shift();
     }
     const known = this.#conflicts.get(`${bus.index}/${src}`);
@@ -156,8 +160,8 @@ export class AddressCheck implements Check {
     const old = bus.senders[from];
     const now = bus.senders[to];
     const isBack = moves.slice(0, -1).some((move) => move.from === to);
-    // Both addresses send long after the claim: two devices have this NAME.
-    if (old && now && this.#sendsAfter(old, atMs) && this.#sendsAfter(now, atMs)) {
+    // Both addresses send long after the claim, and nobody else has taken the old one: two devices have this NAME.
+    if (old && old.name === undefined && now && this.#sendsAfter(old, atMs) && this.#sendsAfter(now, atMs)) {
       const sender = now.name === name ? now : old;
       const text = `Two devices use the NAME ${nameText(name)}: addresses ${from} and ${to} of ${bus.name} both send`;
       this.#context.report({ kind: "duplicate_name", bus, sender, text, seqs: [seq, old.lastSeq, now.lastSeq] });
