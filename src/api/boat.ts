@@ -70,6 +70,7 @@ export {
   type ControllerState,
   createBus,
   type ErrorFrameCounts,
+  type InterfaceCount,
   isBusSource,
   parseBusSource,
   type PassedOver,

@@ -7,7 +7,10 @@ import {
   BusError,
   type BusState,
   type CanBus,
+  type FrameDrops,
+  type InterfaceCount,
   newDrops,
+  newFrameDrops,
 } from "../can/mod.ts";
 import { type CanFrame, type Message, pgnOfId } from "../frame/mod.ts";
 import type { MonitoredBus } from "../http/mod.ts";
@@ -63,8 +66,11 @@ export function busPipelinesOf(
   }, { buses: buses.length });
   const each = buses.length > 1 ? (message: Message) => order.add(message) : publish;
   const pipelines = buses.map((bus, index): BusPipeline => {
+    const counter = counters[index];
+    const { drops, frameDrops } = counter ?? {};
     const onIncomplete = (id: number) => incomplete(index, id);
-    const assembler = new Assembler(each, { bus: index, maxAssemblies, drops: counters[index]?.drops, onIncomplete });
+    const assembler = new Assembler(each, { bus: index, maxAssemblies, drops, frameDrops, onIncomplete });
+    counter?.follow(() => assembler.waitingFrames + order.waitingFrames(index));
     return { bus, index, assembler, publish: each, fault: { count: 0, message: "" } };
   });
   const close = async () => {
@@ -78,16 +84,39 @@ export function busPipelinesOf(
 export class BusCounter {
   /** Frames that never became a message, by reason. */
   readonly drops: AssemblerDrops = newDrops();
+  /** Frames of these. */
+  readonly frameDrops: FrameDrops = newFrameDrops();
   readonly #bus: CanBus;
+  readonly #interfaceAtStart: InterfaceCount | undefined;
+  #waitingFrames: () => number = () => 0;
 
   constructor(bus: CanBus) {
     this.#bus = bus;
+    this.#interfaceAtStart = bus.interfaceCount;
   }
 
-  /** The counters in the form of the journal. */
+  /** Counts the frames that wait on their way from the bus to the feed. */
+  follow(waitingFrames: () => number): void {
+    this.#waitingFrames = waitingFrames;
+  }
+
+  /** The counters in the form of the journal. The feed adds those of the messages. */
   read(): BusCounts {
-    const { received, kernelDropped, interfaceDropped } = this.#bus.counters;
-    return { received, dropped: kernelDropped + interfaceDropped, incomplete: { ...this.drops } };
+    const { counters: { received, kernelDropped, interfaceDropped }, interfaceCount: now } = this.#bus;
+    const start = this.#interfaceAtStart;
+    const incomplete = { ...this.frameDrops };
+    const messages = { inMessages: 0, numbered: 0, unrecorded: 0 };
+    return {
+      received,
+      dropped: kernelDropped + interfaceDropped,
+      incomplete: { ...this.drops },
+      fates: {
+        ...messages,
+        incomplete,
+        waiting: this.#waitingFrames(),
+        ...(now && now.id === start?.id && { interface: { ...now, atStart: start.received } }),
+      },
+    };
   }
 }
 

@@ -18,6 +18,8 @@ export class ArrivalOrder {
   readonly #schedule: (run: () => void) => void;
   /** By bus. */
   #queued: QueuedMessage[][];
+  /** Messages of the turn that is being emitted, and how many of each bus have been. */
+  #emitting: { queued: QueuedMessage[][]; next: number[] } = { queued: [], next: [] };
   #spare: QueuedMessage[] = [];
   #added = 0;
   #isScheduled = false;
@@ -36,6 +38,13 @@ export class ArrivalOrder {
     this.#queued = Array.from({ length: buses }, () => []);
   }
 
+  /** Frames of a bus whose messages are not emitted yet. */
+  waitingFrames(bus: number): number {
+    const { queued, next } = this.#emitting;
+    const waiting = [...this.#queued[bus] ?? [], ...(queued[bus] ?? []).slice(next[bus])];
+    return waiting.reduce((sum, { frames = 1 }) => sum + frames, 0);
+  }
+
   /** Adds a copy of a message. */
   add(message: Message): void {
     this.#queued[message.bus]?.push(this.#copyOf(message));
@@ -52,6 +61,7 @@ export class ArrivalOrder {
     // Messages added during this loop belong to the next turn.
     this.#queued = queued.map(() => []);
     const next = queued.map(() => 0);
+    this.#emitting = { queued, next };
     for (let bus = busOfEarliest(queued, next); bus >= 0; bus = busOfEarliest(queued, next)) {
       const message = queued[bus]?.[next[bus] ?? 0];
       next[bus] = (next[bus] ?? 0) + 1;
@@ -59,17 +69,18 @@ export class ArrivalOrder {
       this.#emit(message);
       if (this.#spare.length < MAX_SPARE) this.#spare.push(message);
     }
+    this.#emitting = { queued: [], next: [] };
   }
 
-  #copyOf({ id, pgn, bus, timeUs, monoMs, data, offset, length }: Message): QueuedMessage {
+  #copyOf({ id, pgn, bus, timeUs, monoMs, data, offset, length, frames = 1 }: Message): QueuedMessage {
     const arrivalIndex = this.#added++;
     const bytes = data.subarray(offset, offset + length);
     const spare = this.#spare.pop();
     if (!spare || spare.data.length < length) {
-      return { id, pgn, bus, timeUs, monoMs, data: bytes.slice(), offset: 0, length, arrivalIndex };
+      return { id, pgn, bus, timeUs, monoMs, data: bytes.slice(), offset: 0, length, frames, arrivalIndex };
     }
     spare.data.set(bytes);
-    return Object.assign(spare, { id, pgn, bus, timeUs, monoMs, length, arrivalIndex });
+    return Object.assign(spare, { id, pgn, bus, timeUs, monoMs, length, frames, arrivalIndex });
   }
 }
 

@@ -47,6 +47,14 @@ export interface ErrorFrameCounts {
   other: number;
 }
 
+/** Frames that a network interface has received. */
+export interface InterfaceCount {
+  /** Different for each interface and each start of the computer: counts with the same id can be compared. */
+  id: number;
+  /** Frames of all kinds, without those that this computer sent. */
+  received: number;
+}
+
 /**
  * Receiver of a bus's frames. Calls never overlap and must not throw. If one does, the bus goes down with the exception
  * as its message, and recovers by itself; the failing frame counts as received, and the frames
@@ -82,6 +90,8 @@ export interface CanBus {
   readonly canSend?: boolean;
   /** Current totals. */
   readonly counters: Readonly<BusCounters>;
+  /** What the interface itself has counted, also while no program listened; undefined if it cannot be read. */
+  readonly interfaceCount?: InterfaceCount | undefined;
   /**
    * Starts delivery to `sink`.
    *

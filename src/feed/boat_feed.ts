@@ -12,6 +12,7 @@ import {
 import type { FrameArchive, SessionLimits, Slot } from "../stream/mod.ts";
 import { Feed } from "./feed.ts";
 import { EpochChanges, type EpochListener, type Numbers, openStoredNumbers, volatileNumbers } from "./numbers.ts";
+import { MessageTally } from "./message_tally.ts";
 import { openRecording, type RecordingOptions } from "./recording.ts";
 
 /** What a boat stores. */
@@ -55,10 +56,15 @@ export class BoatFeed {
   readonly #broker: Broker;
   readonly #numbers: Numbers;
   readonly #changes: EpochChanges;
+  readonly #tally: MessageTally;
   #run: { first: number; frames: number };
 
-  private constructor(feed: Feed, parts: { journal: Journal | undefined; numbers: Numbers; changes: EpochChanges }) {
+  private constructor(
+    feed: Feed,
+    parts: { journal: Journal | undefined; numbers: Numbers; changes: EpochChanges; tally: MessageTally },
+  ) {
     this.feed = feed;
+    this.#tally = parts.tally;
     this.journal = parts.journal;
     this.#broker = feed.broker;
     this.#numbers = parts.numbers;
@@ -74,7 +80,9 @@ export class BoatFeed {
    * @throws {RangeError} `ringFrames` is not a power of two
    */
   static async open(options: StoreOptions, context: BoatFeedContext): Promise<BoatFeed> {
-    const { buses, counts, sessionLimits: limits, stored, clock, log } = context;
+    const { buses, sessionLimits: limits, stored, clock, log } = context;
+    const tally = new MessageTally(context.counts);
+    const counts = () => tally.counts();
     const { ringFrames, maxValues, slots, stateDirectory: directory } = options;
     const broker = new Broker({
       buses,
@@ -94,15 +102,26 @@ export class BoatFeed {
     const sessions = { limits, slots, epoch: numbers.epoch.toHex(), directory, journal };
     const feed = await Feed.open({ broker, archive, sessions, clock, log });
     changes.follow((epoch) => feed.sessions.newEpoch(epoch));
-    return new BoatFeed(feed, { journal, numbers, changes });
+    return new BoatFeed(feed, { journal, numbers, changes, tally });
   }
 
   /** Assigns a message its number, publishes and records it. The caller may reuse the message and its buffer afterwards. */
   publish(message: Message): void {
-    const seq = this.#numbers.next();
-    this.#run.frames++;
-    this.#broker.publish(message, seq);
-    this.journal?.append(seq, message);
+    this.#tally.begin(message);
+    let seq = 0;
+    try {
+      seq = this.#numbers.next();
+      this.#run.frames++;
+      this.#broker.publish(message, seq);
+      this.journal?.append(seq, message);
+    } finally {
+      this.#tally.end(message, { isNumbered: seq > 0 });
+    }
+  }
+
+  /** Counters of the buses since the start, with what became of each frame. */
+  counts(): readonly BusCounts[] {
+    return this.journal?.busCounts() ?? this.#tally.counts();
   }
 
   /** Frames numbered since the start, or since this epoch began if that is later. `first`: number of the first one. */

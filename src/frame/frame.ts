@@ -46,6 +46,8 @@ export interface Message extends CanFrame {
   bus: number;
   /** PGN of `id`. */
   pgn: number;
+  /** Number of frames that it was made of; default 1. */
+  frames?: number;
 }
 
 /** Longest payload of a message: ISO 11783-3 transport protocol, 255 packets of 7 bytes. */

@@ -23,13 +23,14 @@ import { recover } from "./wal/recovery.ts";
 import type { SeqRange } from "./sequence/sequence_start.ts";
 import { HEAD_FILE, type SequenceState, SequenceStore } from "./sequence/sequence_store.ts";
 import type { WindowDigest, WindowDigests } from "./digest/window_digest.ts";
+import type { BusCounts, RunStart } from "./types.ts";
 import { digestsThrough } from "./digest/window_digest_read.ts";
 
 /** Options of a journal. */
 export interface JournalOptions extends
   Omit<
     JournalWriterOptions,
-    "epoch" | "gap" | "newestFile" | "digests" | "checkDirectory" | "onWritten" | "onEnded"
+    "epoch" | "firstSeq" | "gap" | "newestFile" | "digests" | "checkDirectory" | "onWritten" | "onEnded"
   > {
   /** Directory of `head.json`, which stores the reserved sequence numbers. */
   stateDirectory: string;
@@ -170,6 +171,7 @@ export class Journal {
         ...options,
         digests,
         epoch: numbers.epoch,
+        firstSeq: numbers.start.first,
         gap: skipped && { firstMissing: skipped.from, reason: isUnrecorded ? "disk" : "restart" },
         newestFile: recovered.newestFile,
         pending: recovered.pending,
@@ -272,6 +274,16 @@ export class Journal {
   /** Frames of this epoch since the start. */
   get counts(): RecordedCounts {
     return this.#writer.counts;
+  }
+
+  /** This run, as its blocks say it; undefined without a boot id. */
+  get run(): (RunStart & { bootId: Uint8Array<ArrayBuffer> }) | undefined {
+    return this.#writer.run.run;
+  }
+
+  /** Counters of the buses since the start, with the frames not recorded; undefined without counters. */
+  busCounts(): BusCounts[] | undefined {
+    return this.#writer.run.now();
   }
 
   /** Write statistics since the start. */

@@ -12,7 +12,7 @@
  */
 export * from "./block/block.ts";
 export * from "./block/builder.ts";
-export { INCOMPLETE_REASONS } from "./block/metadata.ts";
+export { INCOMPLETE_REASONS } from "./block/counts.ts";
 export * from "./block/compression.ts";
 export * from "./block/crc32c.ts";
 export { ActiveDevices, type DeviceProduct, NO_PRODUCT } from "./block/device_table.ts";

@@ -43,6 +43,16 @@ export interface BootRecord {
   timeUs: number;
   /** State of the wall clock. */
   clock: "synchronized" | "unsynchronized" | "unknown";
+  /** Start of the program; absent in older files. */
+  start?: RunStart;
+}
+
+/** Start of a program that records. */
+export interface RunStart {
+  /** Monotonic time of the start, milliseconds, comparable to {@linkcode BootRecord.monoMs}. */
+  monoMs: number;
+  /** First number of this run in the epoch of the block. */
+  firstSeq: number;
 }
 
 /** Frames of one bus since the program started. */
@@ -53,6 +63,44 @@ export interface BusCounts {
   dropped: number;
   /** Frames that never became a message, by reason; see `INCOMPLETE_REASONS`. */
   incomplete: Readonly<Record<string, number>>;
+  /** What became of each frame; absent in older files. */
+  fates?: FrameFates;
+}
+
+/** What became of the frames and messages of one bus since the program started. Every number is counted for itself. */
+export interface FrameFates {
+  /** Frames of numbered messages. */
+  inMessages: number;
+  /** Frames that never became a message, by reason; other than {@linkcode BusCounts.incomplete} always in frames. */
+  incomplete: Readonly<Record<string, number>>;
+  /** Frames that wait now: for the rest of their message, or for its number. */
+  waiting: number;
+  /** Messages that have a number. */
+  numbered: number;
+  /** Of them, messages that the journal could not take. */
+  unrecorded: number;
+  /** What the interface itself has counted; absent if that is not known. */
+  interface?: InterfaceFrames;
+}
+
+/** Frames that an interface has received since it exists, also while no program listened. */
+export interface InterfaceFrames {
+  /** Different for each interface and each start of the computer: counts with the same id can be compared. */
+  id: number;
+  /** At the start of the program. */
+  atStart: number;
+  /** Now. */
+  received: number;
+}
+
+/** Counters at a moment within a block, or at its end. */
+export interface BlockEnd {
+  /** Frames of the block before that moment. */
+  frames: number;
+  /** Wall-clock time, microseconds since 1970. */
+  timeUs: number;
+  /** Counters of each bus, by index. */
+  counts: readonly BusCounts[];
 }
 
 /** Metadata of a block. Readers skip unknown entries. */
@@ -69,6 +117,8 @@ export interface BlockMetadata {
   digests?: DigestNote;
   /** Counters of each bus at the start of the block, by index. */
   counts?: readonly BusCounts[];
+  /** The counters later in the block: at its end, or when a crash interrupted it, at the last sync. */
+  end?: BlockEnd;
 }
 
 /** A finished block. */

@@ -76,7 +76,12 @@ Deno.test("each block says what every bus had received and dropped when it began
   for (const { firstSeq, metadata } of blocks) {
     const came = frames.filter(({ seq }) => seq <= firstSeq);
     const counts = [0, 1].map((each) => {
-      return { received: came.filter(({ bus }) => bus === each).length, dropped: 0, incomplete: {} };
+      const received = came.filter(({ bus }) => bus === each).length;
+      // The first frame of the block has come, and is on its way.
+      const waiting = came.at(-1)?.bus === each ? 1 : 0;
+      const [inMessages, numbered] = [received - waiting, received - waiting];
+      const fates = { inMessages, incomplete: {}, waiting, numbered, unrecorded: 0 };
+      return { received, dropped: 0, incomplete: {}, fates };
     });
     assert.deepEqual(metadata.counts, counts);
   }

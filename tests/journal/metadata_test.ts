@@ -11,7 +11,7 @@ import {
   readBlock,
   type WindowDigest,
 } from "../../src/journal/mod.ts";
-import { newDrops } from "../../src/can/assembly/drops.ts";
+import { newFrameDrops } from "../../src/can/assembly/drops.ts";
 import { message } from "../support/messages.ts";
 import { Random } from "../support/random.ts";
 
@@ -146,7 +146,7 @@ Deno.test("journal: metadata that are not known, longer than known or no metadat
 });
 
 Deno.test("journal: a block says why frames never became a message by every reason that an assembler has", () => {
-  assert.deepEqual([...INCOMPLETE_REASONS], Object.keys(newDrops()));
+  assert.deepEqual([...INCOMPLETE_REASONS], Object.keys(newFrameDrops()));
 });
 
 Deno.test("journal: what is told with tag 8, a chain of hashes, and with later tags costs a reader nothing", () => {

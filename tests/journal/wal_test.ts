@@ -42,7 +42,13 @@ Deno.test("a WAL gives back what was put into it", () => {
   const wal = readWal(bytes);
   assert.ok(wal);
   assert.deepEqual(wal.frames.map(plain), messages);
-  assert.deepEqual({ ...wal, frames: 0 }, { ...HEADER, opening: { devices: [1, "two"] }, frames: 0, torn: 0 });
+  assert.deepEqual({ ...wal, frames: 0 }, {
+    ...HEADER,
+    opening: { devices: [1, "two"] },
+    frames: 0,
+    torn: 0,
+    counters: undefined,
+  });
 });
 
 Deno.test("a WAL cut at any byte gives the frames that are whole, and says how many bytes are not", () => {

@@ -8,7 +8,7 @@ import {
   sourceOfId,
 } from "../../frame/mod.ts";
 import { framingOf, PGN } from "../../pgn/mod.ts";
-import { type AssemblerDrops, newDrops } from "./drops.ts";
+import { type AssemblerDrops, type FrameDrops, newDrops, newFrameDrops } from "./drops.ts";
 import { CounterPeriods, REORDER_MS } from "./counter_periods.ts";
 import { FAST_FIRST_BYTES, FAST_NEXT_BYTES, fastPacketFrames } from "./fast_packet.ts";
 import { beginsFastPacket, FramingHabits } from "./framing_habits.ts";
@@ -46,6 +46,7 @@ interface Assembly {
  */
 export class Assembler {
   readonly drops: AssemblerDrops;
+  readonly #frameDrops: FrameDrops;
   readonly #emit: (message: Message) => void;
   readonly #onIncomplete: ((id: number) => void) | undefined;
   readonly #message: Message;
@@ -56,29 +57,45 @@ export class Assembler {
   readonly #habits = new FramingHabits();
   readonly #transport: TransportListener;
   #nextExpiryMs = 0;
+  /** 1 while the frame of a push is in no message, counted as dropped, nor kept for a message. */
+  #inHand = 0;
 
   /**
    * @param emit gets each complete message; the object and its buffer are reused
    * @param options.bus index of the bus, set in every message
    * @param options.maxAssemblies most incomplete messages, default {@linkcode DEFAULT_MAX_ASSEMBLIES}
    * @param options.drops counts drops; default a new object
+   * @param options.frameDrops counts the frames of these; default a new object
    * @param options.onIncomplete called for each incomplete fast packet, with the CAN identifier of its frames
    */
   constructor(
     emit: (message: Message) => void,
-    { bus = 0, maxAssemblies = DEFAULT_MAX_ASSEMBLIES, drops = newDrops(), onIncomplete }: {
-      bus?: number;
-      maxAssemblies?: number;
-      drops?: AssemblerDrops | undefined;
-      onIncomplete?: ((id: number) => void) | undefined;
-    } = {},
+    { bus = 0, maxAssemblies = DEFAULT_MAX_ASSEMBLIES, drops = newDrops(), frameDrops = newFrameDrops(), onIncomplete }:
+      {
+        bus?: number;
+        maxAssemblies?: number;
+        drops?: AssemblerDrops | undefined;
+        frameDrops?: FrameDrops | undefined;
+        onIncomplete?: ((id: number) => void) | undefined;
+      } = {},
   ) {
     this.#emit = emit;
     this.#onIncomplete = onIncomplete;
     this.drops = drops;
+    this.#frameDrops = frameDrops;
     this.#maxAssemblies = maxAssemblies;
-    this.#message = { bus, pgn: 0, id: 0, timeUs: 0, monoMs: 0, data: new Uint8Array(0), offset: 0, length: 0 };
-    this.#transport = new TransportListener(this.drops, maxAssemblies);
+    this.#message = {
+      bus,
+      pgn: 0,
+      id: 0,
+      timeUs: 0,
+      monoMs: 0,
+      data: new Uint8Array(0),
+      offset: 0,
+      length: 0,
+      frames: 1,
+    };
+    this.#transport = new TransportListener({ drops, frameDrops }, maxAssemblies);
   }
 
   /** Number of incomplete messages. */
@@ -86,8 +103,16 @@ export class Assembler {
     return this.#assemblies.size + this.#transport.pending;
   }
 
+  /** Frames kept for incomplete messages, and the one that is being processed. */
+  get waitingFrames(): number {
+    let frames = this.#inHand + this.#transport.waitingFrames;
+    for (const { mask } of this.#assemblies.values()) frames += bitsOf(mask);
+    return frames;
+  }
+
   /** Processes a frame; emits the message that it is or completes. */
   push(frame: CanFrame): void {
+    this.#inHand = 1;
     if (frame.monoMs >= this.#nextExpiryMs) this.expire(frame.monoMs);
     const pgn = pgnOfId(frame.id);
     const framing = framingOf(pgn);
@@ -116,6 +141,8 @@ export class Assembler {
 
   #emitFrame(frame: CanFrame, pgn: number): void {
     const message = this.#message;
+    this.#inHand = 0;
+    message.frames = 1;
     message.pgn = pgn;
     message.id = frame.id;
     message.timeUs = frame.timeUs;
@@ -191,6 +218,7 @@ export class Assembler {
     message.data = data;
     message.offset = 0;
     message.length = MAX_CAN_BYTES;
+    message.frames = 1;
     this.#emit(message);
   }
 
@@ -201,6 +229,7 @@ export class Assembler {
     const total = frame.data[frame.offset + 1] ?? 0;
     if (frame.length < 2 || (index === 0 && (total < 1 || total > MAX_FAST_PACKET_BYTES))) {
       this.drops.malformed++;
+      this.#dropInHand("malformed");
       return false;
     }
     const key = assemblyKey(frame.id, head);
@@ -222,11 +251,13 @@ export class Assembler {
       if (index !== 0) return false;
     }
     assembly.mask |= 1 << index;
+    this.#inHand = 0;
     assembly.touchedMs = frame.monoMs;
     assembly.touchedUs = frame.timeUs;
     copyFragment(assembly.data, frame, index);
     if (assembly.frames === 0 || (assembly.mask >>> 0) !== 2 ** assembly.frames - 1) return false;
     this.#release(assembly);
+    this.#message.frames = assembly.frames;
     this.#emitWhole(assembly, frame, pgn);
     return true;
   }
@@ -246,10 +277,12 @@ export class Assembler {
   #refuse(assembly: Assembly, index: number): void {
     if (index !== 0) {
       this.drops.unexpected++;
-      return;
+      return this.#dropInHand("unexpected");
     }
     const valid = 2 ** assembly.frames - 1;
-    for (let rest = (assembly.mask & ~valid) >>> 0; rest !== 0; rest &= rest - 1) this.drops.unexpected++;
+    const beyond = bitsOf(assembly.mask & ~valid);
+    this.drops.unexpected += beyond;
+    this.#frameDrops.unexpected += beyond;
     assembly.mask &= valid;
   }
 
@@ -288,7 +321,13 @@ export class Assembler {
     if (isFirstOnly && this.#habits.of(streamOf(assembly.key)) !== "fast") return this.#emitAsSingle(assembly);
     this.drops[reason]++;
     this.#onIncomplete?.(assembly.id);
+    this.#frameDrops[reason] += bitsOf(assembly.mask);
     if (isFirstOnly) this.#habits.doubt(streamOf(assembly.key));
+  }
+
+  #dropInHand(reason: "malformed" | "unexpected"): void {
+    this.#inHand = 0;
+    this.#frameDrops[reason]++;
   }
 
   #release(assembly: Assembly): void {
@@ -297,15 +336,26 @@ export class Assembler {
   }
 
   #pushTransport(frame: CanFrame, pgn: number): void {
+    // The listener keeps the frame, counts it as dropped, or returns it in its message.
+    this.#inHand = 0;
     if (pgn === PGN.transportControl) return this.#transport.control(frame);
     const session = this.#transport.data(frame);
-    if (session) this.#emitWhole(session, frame, session.pgn);
+    if (!session) return;
+    this.#message.frames = session.frames;
+    this.#emitWhole(session, frame, session.pgn);
   }
 }
 
 /** Source, PGN, destination and sequence counter in one small integer (29 bits), the fastest key of a Map. */
 function assemblyKey(id: number, head: number): number {
   return (sourceOfId(id) << 21) | (((id >>> 8) & MAX_PGN) << 3) | (head >>> 5);
+}
+
+/** Number of bits that are set: of a mask of fragments, the frames that have arrived. */
+function bitsOf(mask: number): number {
+  let bits = 0;
+  for (let rest = mask >>> 0; rest !== 0; rest = (rest & (rest - 1)) >>> 0) bits++;
+  return bits;
 }
 
 /** The key without its counter: the stream of one PGN from one source to one destination. */

@@ -21,6 +21,17 @@ export interface AssemblerDrops {
   tp_unexpected: number;
 }
 
+/** The same reasons, each counted in frames. */
+export interface FrameDrops extends AssemblerDrops {
+  /** ISO transport: frames that control a transfer and carry no data: clear to send, end of message, abort. */
+  tp_control: number;
+}
+
+/** Creates counters of frames that start at zero. */
+export function newFrameDrops(): FrameDrops {
+  return { ...newDrops(), tp_control: 0 };
+}
+
 /** Creates counters that start at zero. */
 export function newDrops(): AssemblerDrops {
   return {

@@ -9,7 +9,7 @@ import {
   priorityOfId,
   sourceOfId,
 } from "../../frame/mod.ts";
-import type { AssemblerDrops } from "./drops.ts";
+import type { AssemblerDrops, FrameDrops } from "./drops.ts";
 
 /** Longest wait for the next packet of a broadcast (T1, ISO 11783-3 §5.13.3). */
 export const BROADCAST_TIMEOUT_MS = 750;
@@ -38,6 +38,8 @@ interface Session {
   received: number;
   timeoutMs: number;
   touchedMs: number;
+  /** Frames received for it: the announcement, and its packets, repeated ones included. */
+  frames: number;
   data: Uint8Array<ArrayBuffer>;
 }
 
@@ -47,12 +49,17 @@ interface Session {
  */
 export class TransportListener {
   readonly #drops: AssemblerDrops;
+  readonly #frameDrops: FrameDrops;
   readonly #maxSessions: number;
   readonly #sessions = new Map<number, Session>();
 
-  /** @param drops counts the sessions that are given up */
-  constructor(drops: AssemblerDrops, maxSessions: number) {
+  /** @param counters `drops` counts the sessions that are given up, `frameDrops` their frames */
+  constructor(
+    { drops, frameDrops }: { drops: AssemblerDrops; frameDrops: FrameDrops },
+    maxSessions: number,
+  ) {
     this.#drops = drops;
+    this.#frameDrops = frameDrops;
     this.#maxSessions = maxSessions;
   }
 
@@ -61,24 +68,33 @@ export class TransportListener {
     return this.#sessions.size;
   }
 
+  /** Frames of the open sessions. */
+  get waitingFrames(): number {
+    let frames = 0;
+    for (const session of this.#sessions.values()) frames += session.frames;
+    return frames;
+  }
+
   /** Processes a frame of PGN 60416, connection management. */
   control(frame: CanFrame): void {
     const source = sourceOfId(frame.id);
     const destination = destinationOfId(frame.id);
     const kind = byteAt(frame, 0);
     if (frame.length < 8) {
-      this.#drops.malformed++;
+      this.#dropMalformed();
     } else if (kind === CONTROL.bam || kind === CONTROL.rts) {
       this.#begin(frame, { source, destination });
     } else if (kind === CONTROL.cts || kind === CONTROL.endOfMessage) {
       const session = this.#sessions.get(sessionKey(destination, source));
       if (session) session.touchedMs = frame.monoMs;
+      this.#frameDrops.tp_control++;
     } else if (kind === CONTROL.abort) {
       for (const key of [sessionKey(source, destination), sessionKey(destination, source)]) {
         if (this.#sessions.get(key)?.announcedPgn === announcedPgn(frame)) this.#abort(key);
       }
+      this.#frameDrops.tp_control++;
     } else {
-      this.#drops.malformed++;
+      this.#dropMalformed();
     }
   }
 
@@ -88,8 +104,10 @@ export class TransportListener {
     const packet = byteAt(frame, 0);
     if (!session || frame.length < 2 || packet < 1 || packet > session.packets || packet > session.received + 1) {
       this.#drops.tp_unexpected++;
+      this.#frameDrops.tp_unexpected++;
       return undefined;
     }
+    session.frames++;
     session.touchedMs = frame.monoMs;
     const at = (packet - 1) * PACKET_BYTES;
     for (let i = 0; i < PACKET_BYTES && at + i < session.length; i++) {
@@ -105,8 +123,7 @@ export class TransportListener {
   expire(nowMs: number): void {
     for (const session of this.#sessions.values()) {
       if (nowMs - session.touchedMs <= session.timeoutMs) continue;
-      this.#drops.tp_timeout++;
-      this.#sessions.delete(session.key);
+      this.#giveUp(session, "tp_timeout");
     }
   }
 
@@ -116,15 +133,14 @@ export class TransportListener {
     const broadcast = byteAt(frame, 0) === CONTROL.bam;
     const fits = length > 0 && length <= MAX_MESSAGE_BYTES && packets === Math.ceil(length / PACKET_BYTES);
     if (!fits || broadcast !== (destination === BROADCAST_ADDRESS)) {
-      this.#drops.malformed++;
+      this.#dropMalformed();
       return;
     }
     const key = sessionKey(source, destination);
     this.#abort(key);
     if (this.#sessions.size >= this.#maxSessions) {
-      const [oldest] = this.#sessions.keys();
-      if (oldest !== undefined) this.#sessions.delete(oldest);
-      this.#drops.overflow++;
+      const [oldest] = this.#sessions.values();
+      if (oldest) this.#giveUp(oldest, "overflow");
     }
     const pgn = announcedPgn(frame);
     const id = buildCanId({ prio: priorityOfId(frame.id), pgn, src: source, dst: destination });
@@ -138,12 +154,25 @@ export class TransportListener {
       received: 0,
       timeoutMs: broadcast ? BROADCAST_TIMEOUT_MS : ADDRESSED_TIMEOUT_MS,
       touchedMs: frame.monoMs,
+      frames: 1,
       data: new Uint8Array(length),
     });
   }
 
   #abort(key: number): void {
-    if (this.#sessions.delete(key)) this.#drops.tp_aborted++;
+    const session = this.#sessions.get(key);
+    if (session) this.#giveUp(session, "tp_aborted");
+  }
+
+  #giveUp({ key, frames }: Session, reason: "overflow" | "tp_timeout" | "tp_aborted"): void {
+    this.#sessions.delete(key);
+    this.#drops[reason]++;
+    this.#frameDrops[reason] += frames;
+  }
+
+  #dropMalformed(): void {
+    this.#drops.malformed++;
+    this.#frameDrops.malformed++;
   }
 }
 

@@ -3,10 +3,24 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { type Clock, errorText, systemClock } from "../../base/mod.ts";
 import { CAN_ID_MASK, type CanFrame, MAX_CAN_BYTES } from "../../frame/mod.ts";
-import { type BusCounters, BusError, type BusSink, type BusState, type CanBus, newCounters } from "../bus.ts";
+import {
+  type BusCounters,
+  BusError,
+  type BusSink,
+  type BusState,
+  type CanBus,
+  type InterfaceCount,
+  newCounters,
+} from "../bus.ts";
 import { BusStatus } from "../bus_status.ts";
 import { controllerAfter, countErrorFrame } from "./error_frame.ts";
-import { INTERFACE_POLL_MS, InterfaceDrops, type InterfaceStatus, readInterface } from "./interface_watch.ts";
+import {
+  INTERFACE_POLL_MS,
+  InterfaceDrops,
+  type InterfaceStatus,
+  readInterface,
+  readInterfaceCount,
+} from "./interface_watch.ts";
 import { ReceiveTime } from "./receive_time.ts";
 import { BUSY, type SendLimits, type SendOutcome, SendQueue, SENT } from "../send_queue.ts";
 
@@ -116,6 +130,10 @@ export class SocketCanAddonBus implements CanBus {
 
   get state(): BusState {
     return this.#status.state;
+  }
+
+  get interfaceCount(): InterfaceCount | undefined {
+    return readInterfaceCount(this.name);
   }
 
   get counters(): Readonly<BusCounters> {

@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/mod.ts";
+import type { InterfaceCount } from "../bus.ts";
 
 /** Status of a network interface. */
 export type InterfaceStatus =
@@ -46,6 +47,30 @@ function readCarrier(path: string): boolean {
   } catch {
     // Not every driver has this file, and it cannot be read while the interface goes down.
     return true;
+  }
+}
+
+/** Different at each start of the computer. */
+const KERNEL_BOOT_ID = "/proc/sys/kernel/random/boot_id";
+
+/**
+ * Reads how many frames an interface has received; undefined if it cannot be read.
+ *
+ * @param options.root folder of the interfaces, default `/sys/class/net`
+ * @param options.bootId file with the id of the computer's start
+ */
+export function readInterfaceCount(
+  name: string,
+  { root = SYSFS_NETWORK, bootId = KERNEL_BOOT_ID }: { root?: string; bootId?: string } = {},
+): InterfaceCount | undefined {
+  try {
+    const received = Number(Deno.readTextFileSync(`${root}/${name}/statistics/rx_packets`));
+    const index = Number(Deno.readTextFileSync(`${root}/${name}/ifindex`));
+    const boot = Number.parseInt(Deno.readTextFileSync(bootId).slice(0, 8), 16);
+    const id = (boot ^ index) >>> 0;
+    return Number.isSafeInteger(received) && id > 0 ? { id, received } : undefined;
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,9 +1,23 @@
 import { type Clock, errorText, pause, systemClock } from "../../base/mod.ts";
 import { CAN_ID_MASK, type CanFrame, MAX_CAN_BYTES } from "../../frame/mod.ts";
-import { type BusCounters, BusError, type BusSink, type BusState, type CanBus, newCounters } from "../bus.ts";
+import {
+  type BusCounters,
+  BusError,
+  type BusSink,
+  type BusState,
+  type CanBus,
+  type InterfaceCount,
+  newCounters,
+} from "../bus.ts";
 import { BusStatus } from "../bus_status.ts";
 import { CAN_EFF_FLAG, CAN_ERR_FLAG, CAN_RTR_FLAG, controllerAfter, countErrorFrame } from "./error_frame.ts";
-import { INTERFACE_POLL_MS, InterfaceDrops, type InterfaceStatus, readInterface } from "./interface_watch.ts";
+import {
+  INTERFACE_POLL_MS,
+  InterfaceDrops,
+  type InterfaceStatus,
+  readInterface,
+  readInterfaceCount,
+} from "./interface_watch.ts";
 import { EAGAIN, EINTR, ENETDOWN, ENOBUFS, type Libc, POLLERR, POLLHUP, POLLNVAL, reasonOf } from "./libc.ts";
 import { ReceiveTime } from "./receive_time.ts";
 import { BUSY, type SendLimits, type SendOutcome, SendQueue, SENT } from "../send_queue.ts";
@@ -83,6 +97,10 @@ export class SocketCanBus implements CanBus {
 
   get state(): BusState {
     return this.#status.state;
+  }
+
+  get interfaceCount(): InterfaceCount | undefined {
+    return readInterfaceCount(this.name);
   }
 
   get counters(): Readonly<BusCounters> {

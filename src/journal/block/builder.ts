@@ -24,9 +24,11 @@ import {
   NO_PRODUCT,
 } from "./device_table.ts";
 import { OversizedMessageError } from "../errors.ts";
-import { encodeMetadata, ENTRY_HEADER_BYTES } from "./metadata.ts";
+import { endBytesOf } from "./counts.ts";
+import { concat, encodeEndEntry, encodeMetadata, ENTRY_HEADER_BYTES } from "./metadata.ts";
 import {
   type BlockDevice,
+  type BlockEnd,
   type BlockMetadata,
   DEFAULT_BLOCK_BYTES,
   MAX_BLOCK_BYTES,
@@ -149,7 +151,10 @@ export class BlockBuilder {
     this.#metadata = encodeMetadata(metadata);
     const longest = MAX_FRAME_HEADER_BYTES + MAX_MESSAGE_BYTES + CLAIM_ENTRY_BYTES;
     const maxTableBytes = Math.min(MAX_FIRST_TABLE_BYTES, this.blockBytes - start - TRAILER_BYTES - longest);
-    const fixed = 2 + this.#metadata.length + ENTRY_HEADER_BYTES;
+    const needed = 2 + this.#metadata.length + ENTRY_HEADER_BYTES;
+    // For the counters at the end of the block.
+    const reserve = metadata.counts ? ENTRY_HEADER_BYTES + endBytesOf(metadata.counts) : 0;
+    const fixed = Math.max(needed, Math.min(needed + reserve, maxTableBytes));
     this.#entries = encodeEntries(devices, { maxBytes: maxTableBytes - fixed });
     this.#devices = devices;
     this.#tableBytes = this.#entries.reduce((sum, { bytes }) => sum + bytes.length + ENTRY_BUS_BYTES, fixed);
@@ -194,9 +199,14 @@ export class BlockBuilder {
     return "added";
   }
 
-  /** Ends the block and returns its bytes; the caller owns them. */
-  finish(): Uint8Array<ArrayBuffer> {
+  /**
+   * Ends the block and returns its bytes; the caller owns them.
+   *
+   * @param end counters to store in it, if there is room
+   */
+  finish(end?: BlockEnd): Uint8Array<ArrayBuffer> {
     this.#requireOpen();
+    if (end) this.#addEnd(end);
     if (this.#bytes.length < this.blockBytes) this.#resize(this.blockBytes, this.#bytes);
     const bytes = this.#bytes;
     this.#seal(bytes);
@@ -211,9 +221,9 @@ export class BlockBuilder {
    *
    * @internal
    */
-  seal(epochWord: number): SealedBlock {
+  seal(epochWord: number, end?: BlockEnd): SealedBlock {
     const { firstSeq, lastSeq, firstTimeUs, latestTimeUs } = this;
-    return { bytes: this.finish(), firstSeq, lastSeq, firstTimeUs, latestTimeUs, epochWord };
+    return { bytes: this.finish(end), firstSeq, lastSeq, firstTimeUs, latestTimeUs, epochWord };
   }
 
   /** A copy of the block as if it ended now; the block stays open. */
@@ -223,6 +233,13 @@ export class BlockBuilder {
     bytes.set(this.#bytes);
     this.#seal(bytes);
     return bytes;
+  }
+
+  #addEnd(end: BlockEnd): void {
+    const metadata = concat([this.#metadata, encodeEndEntry(end)]);
+    const table = encodeTable([...this.#entries, ...this.#claimEntries()], metadata);
+    const fits = table.length <= MAX_TABLE_BYTES && this.#at + table.length + TRAILER_BYTES <= this.blockBytes;
+    if (fits) this.#metadata = metadata;
   }
 
   #grow(needed: number): void {

@@ -1,57 +1,23 @@
 import { decodeDigestNote, encodeDigestNote } from "../digest/window_digest.ts";
-import { type BlockMetadata, type BootRecord, type BusCounts, type Gap, type GapReason, MAX_BUSES } from "../types.ts";
-import { pushVarint, VarintReader } from "./varint.ts";
-
-// Body of tag 7, for each bus in the order of their indexes, all numbers varints:
-//
-//   received | dropped | number of reasons | frames or messages for each reason, in the order of INCOMPLETE_REASONS
-//
-// Trailing reasons with a count of 0 are omitted. A reader ignores counts beyond the reasons that it knows.
-
-/** Why frames never became a message. Codes on disk are indexes of this list: only append to it. */
-export const INCOMPLETE_REASONS: readonly string[] = [
-  "timeout",
-  "replaced",
-  "overflow",
-  "malformed",
-  "unexpected",
-  "tp_timeout",
-  "tp_aborted",
-  "tp_unexpected",
-];
-
-/** Maximum number of reasons per bus that a reader accepts. */
-const MAX_REASONS = 32;
-
-/** Encodes the counters of at most {@linkcode MAX_BUSES} buses. Omits reasons without a code. */
-export function encodeBusCounts(counts: readonly BusCounts[]): Uint8Array {
-  const bytes: number[] = [];
-  for (const { received, dropped, incomplete } of counts.slice(0, MAX_BUSES)) {
-    const values = INCOMPLETE_REASONS.map((reason) => incomplete[reason] ?? 0);
-    const used = values.findLastIndex((value) => value > 0) + 1;
-    for (const value of [received, dropped, used, ...values.slice(0, used)]) pushVarint(bytes, value);
-  }
-  return Uint8Array.from(bytes);
-}
-
-/** Decodes the output of {@linkcode encodeBusCounts}; undefined if the bytes are invalid. */
-export function decodeBusCounts(body: Uint8Array): BusCounts[] | undefined {
-  const reader = new VarintReader(body);
-  const counts: BusCounts[] = [];
-  while (!reader.isAtEnd && counts.length < MAX_BUSES) {
-    const [received, dropped, used] = [reader.next(), reader.next(), reader.next()];
-    if (received === undefined || dropped === undefined || used === undefined || used > MAX_REASONS) return undefined;
-    const incomplete: Record<string, number> = {};
-    for (let code = 0; code < used; code++) {
-      const value = reader.next();
-      if (value === undefined) return undefined;
-      const reason = INCOMPLETE_REASONS[code];
-      if (reason !== undefined && value > 0) incomplete[reason] = value;
-    }
-    counts.push({ received, dropped, incomplete });
-  }
-  return counts;
-}
+import {
+  type BlockEnd,
+  type BlockMetadata,
+  type BootRecord,
+  type FrameFates,
+  type Gap,
+  type GapReason,
+  MAX_BUSES,
+  type RunStart,
+} from "../types.ts";
+import {
+  decodeBusCounts,
+  decodeEnd,
+  decodeFates,
+  encodeBusCounts,
+  encodeEnd,
+  encodeFates,
+  withFates,
+} from "./counts.ts";
 
 // Block metadata is our extension of the format. It follows the counted device entries inside the table's region, where
 // other readers ignore it: entries of `tag u8 | length u16 | bytes`, each tag at most once. Readers skip unknown tags and
@@ -61,7 +27,10 @@ export function decodeBusCounts(body: Uint8Array): BusCounts[] | undefined {
 const BUSES_TAG = 1;
 /** Tag 2: 16 bytes that identify the epoch. */
 const EPOCH_TAG = 2;
-/** Tag 3: boot id of 16 bytes, monotonic milliseconds f64, microseconds since 1970 i64, state of the wall clock u8. */
+/**
+ * Tag 3: boot id of 16 bytes, monotonic milliseconds f64, microseconds since 1970 i64, state of the wall clock u8; then, absent
+ * in older files, of the start of the program: monotonic milliseconds f64, first sequence number u64.
+ */
 const BOOT_TAG = 3;
 /** Tag 4: for each device entry one byte, the index of its bus. Omitted if all are 0. */
 const ENTRY_BUSES_TAG = 4;
@@ -71,12 +40,17 @@ const GAP_TAG = 5;
 const DIGESTS_TAG = 6;
 /** Tag 7: counters of each bus. Tag 8 is reserved for a hash chain over blocks. */
 const COUNTS_TAG = 7;
+/** Tag 10: what became of the frames of each bus. Tag 9 is not used. */
+const FATES_TAG = 10;
+/** Tag 11: the counters later in the block. */
+const END_TAG = 11;
 
 /** Bytes of an entry's tag and length. */
 export const ENTRY_HEADER_BYTES = 3;
 /** Bytes of an epoch and of a boot id. */
 export const ID_BYTES = 16;
 const BOOT_BYTES = ID_BYTES + 17;
+const START_BYTES = 16;
 const GAP_BYTES = 9;
 /** Longest text, bytes: its length is one byte. */
 const MAX_TEXT_BYTES = 255;
@@ -93,6 +67,8 @@ export interface TableMetadata {
   metadata: BlockMetadata;
   /** Bus index of each device entry; undefined if all are 0. */
   entryBuses: Uint8Array | undefined;
+  /** What became of the frames of each bus; part of the counters of the metadata. */
+  fates?: readonly FrameFates[];
 }
 
 function entry(tag: number, bytes: Uint8Array): Uint8Array {
@@ -125,13 +101,17 @@ function identifier(bytes: Uint8Array): Uint8Array {
   return bytes;
 }
 
-function bootBytes({ bootId, monoMs, timeUs, clock }: BootRecord): Uint8Array {
-  const bytes = new Uint8Array(BOOT_BYTES);
+function bootBytes({ bootId, monoMs, timeUs, clock, start }: BootRecord): Uint8Array {
+  const bytes = new Uint8Array(BOOT_BYTES + (start ? START_BYTES : 0));
   const view = new DataView(bytes.buffer);
   bytes.set(identifier(bootId));
   view.setFloat64(ID_BYTES, monoMs, true);
   view.setBigInt64(ID_BYTES + 8, BigInt(timeUs), true);
   bytes[ID_BYTES + 16] = CLOCKS.indexOf(clock);
+  if (start) {
+    view.setFloat64(BOOT_BYTES, start.monoMs, true);
+    view.setBigUint64(BOOT_BYTES + 8, BigInt(start.firstSeq), true);
+  }
   return bytes;
 }
 
@@ -143,7 +123,9 @@ function gapBytes({ firstMissing, reason }: Gap): Uint8Array {
 }
 
 /** Encodes block metadata. @throws {RangeError} too many buses, or an id without 16 bytes */
-export function encodeMetadata({ buses, epoch, boot, gap, digests, counts }: BlockMetadata): Uint8Array<ArrayBuffer> {
+export function encodeMetadata(
+  { buses, epoch, boot, gap, digests, counts, end }: BlockMetadata,
+): Uint8Array<ArrayBuffer> {
   const parts: Uint8Array[] = [];
   if (buses) {
     if (buses.length > MAX_BUSES) throw new RangeError(`Cannot store ${buses.length} buses: at most ${MAX_BUSES}`);
@@ -154,7 +136,15 @@ export function encodeMetadata({ buses, epoch, boot, gap, digests, counts }: Blo
   if (gap) parts.push(entry(GAP_TAG, gapBytes(gap)));
   if (digests) parts.push(entry(DIGESTS_TAG, encodeDigestNote(digests)));
   if (counts) parts.push(entry(COUNTS_TAG, encodeBusCounts(counts)));
+  const fates = encodeFates(counts ?? []);
+  if (fates.length > 0) parts.push(entry(FATES_TAG, fates));
+  if (end) parts.push(encodeEndEntry(end));
   return concat(parts);
+}
+
+/** Encodes the entry with the counters later in the block. */
+export function encodeEndEntry(end: BlockEnd): Uint8Array {
+  return entry(END_TAG, encodeEnd(end));
 }
 
 /** Encodes the bus of each device entry; empty if all are 0. */
@@ -172,6 +162,8 @@ export function readMetadata(bytes: Uint8Array): TableMetadata {
     readEntry(result, { tag: bytes[at] ?? 0, body: bytes.subarray(start, start + length) });
     at = start + length;
   }
+  const { fates, metadata } = result;
+  if (fates && metadata.counts) metadata.counts = withFates(metadata.counts, fates);
   return result;
 }
 
@@ -187,7 +179,8 @@ function readEntry(result: TableMetadata, { tag, body }: { tag: number; body: Ui
     const timeUs = Number(view.getBigInt64(ID_BYTES + 8, true));
     const clock = CLOCKS[body[ID_BYTES + 16] ?? 0] ?? "unknown";
     if (Number.isFinite(monoMs) && Number.isSafeInteger(timeUs)) {
-      metadata.boot = { bootId: body.slice(0, ID_BYTES), monoMs, timeUs, clock };
+      const start = readStart(body);
+      metadata.boot = { bootId: body.slice(0, ID_BYTES), monoMs, timeUs, clock, ...(start && { start }) };
     }
   } else if (tag === ENTRY_BUSES_TAG && body.every((bus) => bus < MAX_BUSES)) result.entryBuses = body;
   else if (tag === GAP_TAG && body.length >= GAP_BYTES) {
@@ -200,7 +193,21 @@ function readEntry(result: TableMetadata, { tag, body }: { tag: number; body: Ui
   } else if (tag === COUNTS_TAG) {
     const counts = decodeBusCounts(body);
     if (counts) metadata.counts = counts;
+  } else if (tag === FATES_TAG) {
+    const fates = decodeFates(body);
+    if (fates) result.fates = fates;
+  } else if (tag === END_TAG) {
+    const end = decodeEnd(body);
+    if (end) metadata.end = end;
   }
+}
+
+function readStart(body: Uint8Array): RunStart | undefined {
+  if (body.length < BOOT_BYTES + START_BYTES) return undefined;
+  const view = new DataView(body.buffer, body.byteOffset, body.length);
+  const monoMs = view.getFloat64(BOOT_BYTES, true);
+  const firstSeq = Number(view.getBigUint64(BOOT_BYTES + 8, true));
+  return Number.isFinite(monoMs) && Number.isSafeInteger(firstSeq) ? { monoMs, firstSeq } : undefined;
 }
 
 function readTexts(body: Uint8Array): string[] | undefined {

@@ -24,6 +24,11 @@ export class VarintReader {
     return this.#at >= this.#bytes.length;
   }
 
+  /** Offset of the next varint. */
+  get position(): number {
+    return this.#at;
+  }
+
   next(): number | undefined {
     let value = 0;
     for (let i = 0, unit = 1; i < MAX_BYTES; i++, unit *= 0x80) {

@@ -199,16 +199,19 @@ export async function* unsealedOf(stored: readonly StoredWal[], ends: FileEnds):
 /** Builds blocks of a WAL's frames after `lastSeq`. */
 function blocksOf(wal: Wal, lastSeq: number): SealedBlock[] {
   const skip = Math.max(0, lastSeq + 1 - wal.firstSeq);
-  const { devices, metadata: { gap, digests, ...metadata } } = decodeOpening(wal.opening);
-  const { blockBytes, epoch } = wal;
+  const { devices, metadata: { gap, digests, counts, ...metadata } } = decodeOpening(wal.opening);
+  const { blockBytes, epoch, counters } = wal;
   const epochWord = epochWordOf(epoch);
   const builder = new BlockBuilder({ blockBytes });
   const blocks: SealedBlock[] = [];
   const end = () => {
-    if (builder.frames > 0) blocks.push(builder.seal(epochWord));
+    if (builder.frames === 0) return;
+    const frames = wal.firstSeq + (counters?.frames ?? 0) - builder.firstSeq;
+    const isWithin = frames > 0 && frames <= builder.frames;
+    blocks.push(builder.seal(epochWord, counters && isWithin ? { ...counters, frames } : undefined));
   };
-  // Gap and digests describe what precedes the WAL's first frame.
-  const before = skip === 0 ? { ...(gap && { gap }), ...(digests && { digests }) } : {};
+  // Gap, digests and counters describe what precedes the WAL's first frame.
+  const before = skip === 0 ? { ...(gap && { gap }), ...(digests && { digests }), ...(counts && { counts }) } : {};
   builder.begin({ devices, metadata: { ...metadata, epoch, ...before } });
   for (const [i, frame] of wal.frames.slice(skip).entries()) {
     const seq = wal.firstSeq + skip + i;

@@ -4,13 +4,15 @@
  *   header:  "LPJT" | version u8 | 3 zeros | block bytes u32 | epoch 16 bytes | first sequence number u64 | CRC-32C u32
  *   record:  bytes of the body u16 | CRC-32C of the body, seeded with the header's u32 | body
  *   body:    kind u8 | 1: opening of the block, JSON | 2: microseconds since 1970 f64, identifier u32, payload
+ *            | 3: counters after the frames before it, as tag 11 of block metadata
  *
  * The CRC of a record begins with the header's, so that leftovers of an earlier WAL in the file fail the check.
  * Frame `i` has the sequence number `first + i`.
  */
+import { decodeEnd, encodeEnd } from "../block/counts.ts";
 import { crc32c } from "../block/crc32c.ts";
 import { isBlockSize } from "../block/layout.ts";
-import { MAX_BLOCK_BYTES } from "../types.ts";
+import { type BlockEnd, MAX_BLOCK_BYTES } from "../types.ts";
 import { CAN_ID_MASK, type Message, packBus, pgnOfId, unpackBus } from "../../frame/mod.ts";
 
 const MAGIC = [0x4c, 0x50, 0x4a, 0x54];
@@ -22,12 +24,16 @@ const RECORD_HEAD_BYTES = 6;
 const FRAME_HEAD_BYTES = 13;
 const OPENING = 1;
 const FRAME = 2;
+const COUNTERS = 3;
 /** Longest body that the length field can hold. */
 const MAX_BODY_BYTES = 0xffff;
 
-/** Upper bound for the WAL of a block: the shortest frame takes 6 bytes in the block, 19 in the WAL. */
+/**
+ * Upper bound for the WAL of a block: the shortest frame takes 6 bytes in the block, 19 in the WAL. The counters take at most
+ * as much as the frames.
+ */
 export function maxWalBytes(blockBytes: number): number {
-  return WAL_HEADER_BYTES + RECORD_HEAD_BYTES + MAX_BODY_BYTES + 4 * blockBytes;
+  return WAL_HEADER_BYTES + RECORD_HEAD_BYTES + MAX_BODY_BYTES + 8 * blockBytes;
 }
 
 /** Header of a WAL. */
@@ -59,6 +65,8 @@ export class WalBuffer {
   #view = new DataView(this.#bytes.buffer);
   #length = 0;
   #seed = 0;
+  /** Length after the newest counters. */
+  #countersAt = 0;
 
   /** Begins a WAL: the CRCs of the following records are seeded with its header's. */
   begin(header: WalHeader): void {
@@ -67,6 +75,7 @@ export class WalBuffer {
     this.#reserve(bytes.length);
     this.#bytes.set(bytes);
     this.#length = bytes.length;
+    this.#countersAt = bytes.length;
     this.#seed = this.#view.getUint32(CRC_AT, true);
   }
 
@@ -82,6 +91,7 @@ export class WalBuffer {
     const at = this.#begin(OPENING, text.length);
     this.#bytes.set(text, at);
     this.#end(at, text.length);
+    this.#countersAt = this.#length;
   }
 
   /** Adds a frame; its sequence number follows from its position. */
@@ -91,6 +101,16 @@ export class WalBuffer {
     this.#view.setUint32(at + 8, packBus(id, bus), true);
     this.#bytes.set(data.subarray(offset, offset + length), at + FRAME_HEAD_BYTES - 1);
     this.#end(at, FRAME_HEAD_BYTES - 1 + length);
+  }
+
+  /** Adds counters, unless they are longer than the frames since the last ones. */
+  addCounters(end: BlockEnd): void {
+    const body = encodeEnd(end);
+    if (this.#length - this.#countersAt < RECORD_HEAD_BYTES + 1 + body.length) return;
+    const at = this.#begin(COUNTERS, body.length);
+    this.#bytes.set(body, at);
+    this.#end(at, body.length);
+    this.#countersAt = this.#length;
   }
 
   /** A copy of the bytes from an offset on. */
@@ -130,6 +150,8 @@ export interface Wal extends WalHeader {
   frames: Message[];
   /** Bytes after the last complete record. */
   torn: number;
+  /** Counters after some of the frames; undefined if there are none. */
+  counters: BlockEnd | undefined;
 }
 
 function readHeader(bytes: Uint8Array): (WalHeader & { seed: number }) | undefined {
@@ -176,7 +198,7 @@ export function readWal(bytes: Uint8Array): Wal | undefined {
   const header = readHeader(bytes);
   if (header === undefined) return undefined;
   const { seed, ...rest } = header;
-  const wal: Wal = { ...rest, opening: undefined, frames: [], torn: 0 };
+  const wal: Wal = { ...rest, opening: undefined, frames: [], torn: 0, counters: undefined };
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let at = WAL_HEADER_BYTES;
   while (at + RECORD_HEAD_BYTES < bytes.length) {
@@ -191,6 +213,7 @@ export function readWal(bytes: Uint8Array): Wal | undefined {
       if (frame === undefined) break;
       wal.frames.push(frame);
     }
+    if (body[0] === COUNTERS) wal.counters = decodeEnd(body.subarray(1)) ?? wal.counters;
     if (body[0] === OPENING) wal.opening = parseOpening(body);
     at = end;
   }

@@ -6,13 +6,15 @@ import { type OpenFile, requireInPlace, writeAll } from "../file/journal_file.ts
 import { maxWalBytes, readWal, type Wal, WalBuffer, type WalHeader } from "./wal.ts";
 import {
   type BlockDevice,
+  type BlockEnd,
   type BlockMetadata,
   type BootRecord,
   type Gap,
   MAX_BLOCK_BYTES,
   MAX_BUSES,
+  type RunStart,
 } from "../types.ts";
-import { decodeBusCounts, encodeBusCounts } from "../block/metadata.ts";
+import { decodeBusCounts, decodeFates, encodeBusCounts, encodeFates, withFates } from "../block/counts.ts";
 import { decodeDigestNote, encodeDigestNote } from "../digest/window_digest.ts";
 
 /** State at the start of a block, from which recovery rebuilds it. */
@@ -32,6 +34,7 @@ export function encodeOpening({ devices, metadata: { buses, boot, gap, digests, 
     gap,
     digests: digests && encodeDigestNote(digests).toHex(),
     counts: counts && encodeBusCounts(counts).toHex(),
+    fates: counts && encodeFates(counts).toHex(),
   };
 }
 
@@ -77,10 +80,16 @@ function decodeGap(value: unknown): Gap | undefined {
 
 function decodeBoot(value: unknown): BootRecord | undefined {
   if (!isFields(value) || !isHex(value.bootId, 32) || value.bootId.length !== 32) return undefined;
-  const { monoMs, timeUs, clock } = value;
+  const { monoMs, timeUs, clock, start } = value;
   if (typeof monoMs !== "number" || !isCount(timeUs)) return undefined;
   const quality = clock === "synchronized" || clock === "unsynchronized" ? clock : "unknown";
-  return { bootId: Uint8Array.fromHex(value.bootId), monoMs, timeUs, clock: quality };
+  const begun = decodeStart(start);
+  return { bootId: Uint8Array.fromHex(value.bootId), monoMs, timeUs, clock: quality, ...(begun && { start: begun }) };
+}
+
+function decodeStart(value: unknown): RunStart | undefined {
+  if (!isFields(value) || typeof value.monoMs !== "number" || !isCount(value.firstSeq)) return undefined;
+  return { monoMs: value.monoMs, firstSeq: value.firstSeq };
 }
 
 /** Decodes hex; undefined if invalid, or longer than a record. */
@@ -97,8 +106,10 @@ export function decodeOpening(opening: unknown): Opening {
   const boot = decodeBoot(opening.boot);
   const buses = Array.isArray(opening.buses) ? opening.buses.slice(0, MAX_BUSES).map(text) : undefined;
   const [digestBytes, countBytes] = [decodeBytes(opening.digests), decodeBytes(opening.counts)];
+  const fateBytes = decodeBytes(opening.fates);
   const digests = digestBytes && decodeDigestNote(digestBytes);
-  const counts = countBytes && decodeBusCounts(countBytes);
+  const fates = fateBytes && decodeFates(fateBytes);
+  const counts = countBytes && withFates(decodeBusCounts(countBytes) ?? [], fates);
   const known = { ...(buses && { buses }), ...(boot && { boot }), ...(gap && { gap }) };
   return { devices, metadata: { ...known, ...(digests && { digests }), ...(counts && { counts }) } };
 }
@@ -145,6 +156,11 @@ export class WalFile {
   add(seq: number, message: Message): void {
     this.#buffer.addFrame(message);
     this.#lastSeq = seq;
+  }
+
+  /** Adds counters that hold after the last added frame. */
+  addCounters(end: BlockEnd): void {
+    this.#buffer.addCounters(end);
   }
 
   /** Writes and syncs pending bytes. Returns the last durable frame of the block that was open at the call. */
@@ -232,8 +248,11 @@ export class WalFiles {
   /**
    * Writes and syncs the open block. All blocks before the last one must be in the journal, as the file
    * may hold one of them. Returns the last durable frame.
+   *
+   * @param end the counters now
    */
-  flush(): Promise<number> {
+  flush(end: BlockEnd | undefined): Promise<number> {
+    if (end) this.current.addCounters(end);
     return this.current.flush();
   }
 

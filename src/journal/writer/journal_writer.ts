@@ -9,6 +9,7 @@ import { epochWordOf } from "../file/layout.ts";
 import { DEFAULT_PREFIX } from "../file/name.ts";
 import { FileSequence, type WriteFigures } from "./file_sequence.ts";
 import type { JournalState, JournalWriterOptions, RecordedCounts } from "./journal_writer_types.ts";
+import { RunCounts } from "./run_counts.ts";
 import { encodeOpening, removeWals, WalFiles } from "../wal/wal_files.ts";
 import { type BlockMetadata, DEFAULT_BLOCK_BYTES, type Gap } from "../types.ts";
 
@@ -18,14 +19,14 @@ const RETRY = { firstMs: 500, capMs: 15_000 };
 const DEFAULT_BACKLOG_BYTES = 32 * 1024 * 1024;
 /** Blocks that fill faster use fast compression: on a small computer the thread would take over 1 % of a core. */
 const DEFAULT_SLOW_BLOCK_MS = 30_000;
-/** Block bytes for each stored digest: a block of the default size holds all digests, a smaller one fewer. */
-const BLOCK_BYTES_PER_DIGEST = 4096;
 
 /**
  * Writes frames into journal files. Appending is synchronous and never fails: frames go into the open block and its WAL;
  * full blocks wait in a bounded backlog until they are on disk. Lost frames are recorded as a gap.
  */
 export class JournalWriter {
+  /** Counters since the start. */
+  readonly run: RunCounts;
   readonly #options:
     & Required<
       Pick<JournalWriterOptions, "prefix" | "compression" | "syncIntervalMs" | "maxBacklogBytes" | "slowBlockMs">
@@ -52,7 +53,6 @@ export class JournalWriter {
   #gap: Gap | undefined;
   #isLosing = false;
   #lastSeq = 0;
-  #lost = 0;
   #failures = 0;
   #retryAtMs = 0;
   #working: Promise<void> | undefined;
@@ -81,6 +81,7 @@ export class JournalWriter {
     this.#epoch = options.epoch;
     this.#epochWord = epochWordOf(options.epoch);
     this.#gap = options.gap;
+    this.run = new RunCounts(options);
     this.#timer = setInterval(() => this.#tick(), syncIntervalMs);
   }
 
@@ -106,7 +107,7 @@ export class JournalWriter {
 
   /** Frames lost since the start. */
   get lost(): number {
-    return this.#lost;
+    return this.run.lost;
   }
 
   /** Frames of this epoch since the start. */
@@ -133,9 +134,11 @@ export class JournalWriter {
   /** Appends a frame; copies its bytes. False if the frame is lost, or after {@linkcode close}. */
   append(seq: number, message: Message): boolean {
     if (this.#closing) return false;
-    if (this.#isPaused) return this.#lose(seq, "recording is paused: no space left for journal files");
+    const { bus } = message;
+    if (this.#isPaused) return this.#lose(seq, { bus, reason: "recording is paused: no space left for journal files" });
     if (this.#backlog.isFull) {
-      return this.#lose(seq, this.#state.kind === "failing" ? this.#state.reason : this.#backlog.reason);
+      const reason = this.#state.kind === "failing" ? this.#state.reason : this.#backlog.reason;
+      return this.#lose(seq, { bus, reason });
     }
     try {
       const isStep = this.#clockSteps?.isStep(message) ?? false;
@@ -150,7 +153,7 @@ export class JournalWriter {
       return true;
     } catch (error) {
       if (!(error instanceof OversizedMessageError || error instanceof RangeError)) throw error;
-      return this.#lose(seq, error.message);
+      return this.#lose(seq, { bus, reason: error.message });
     }
   }
 
@@ -160,6 +163,7 @@ export class JournalWriter {
     this.#epoch = epoch;
     this.#epochWord = epochWordOf(epoch);
     this.#lastSeq = 0;
+    this.run.beginEpoch();
     this.#options.digests?.reset();
     // A gap at the end of the previous epoch has no following block that could record it.
     this.#gap = undefined;
@@ -223,23 +227,24 @@ export class JournalWriter {
       await check.then(() => removeWals(this.#options.directory)).catch(() => {});
     } else {
       const { frames } = this.#backlog;
-      this.#lost += frames;
+      this.run.loseAtEnd(frames);
       this.#options.log.error("journal closed with frames that could not be written", { frames });
     }
     this.#durable.end();
   }
 
   /** Counts a lost frame, and seals the block: a block holds consecutive numbers only. */
-  #lose(seq: number, reason: string): false {
+  #lose(seq: number, { bus, reason }: { bus: number; reason: string }): false {
     if (!this.#isLosing) this.#options.log.error("frames are not recorded", { from: seq, reason });
     this.#isLosing = true;
-    this.#lost++;
+    // First: the counters at its end belong to the frames before this one.
+    this.#seal("missing numbers");
+    this.run.lose(bus);
     this.#durable.noteLost(this.#epochWord);
     // Lost frames take precedence over numbers skipped at a start.
     if (this.#gap === undefined || this.#gap.reason === "restart") {
       this.#gap = { firstMissing: this.#lastSeq === 0 ? seq : this.#lastSeq + 1, reason: "disk" };
     }
-    this.#seal("missing numbers");
     return false;
   }
 
@@ -248,16 +253,11 @@ export class JournalWriter {
     if (this.#lastSeq > 0 && seq > this.#lastSeq + 1) {
       this.#gap ??= { firstMissing: this.#lastSeq + 1, reason: "source" };
     }
-    const { buses, bootId, devices, counts, digests, clock } = this.#options;
+    const { devices, clock } = this.#options;
     const epoch = this.#epoch;
     const known = devices?.() ?? [];
-    const metadata: BlockMetadata = {
-      ...{ buses, epoch },
-      ...(bootId && { boot: { bootId, monoMs: clock.monoMs(), timeUs: clock.wallUs(), clock: "unknown" } }),
-      ...(this.#gap && { gap: this.#gap }),
-      ...(digests && { digests: digests.note(Math.floor(this.#builder.blockBytes / BLOCK_BYTES_PER_DIGEST)) }),
-      ...(counts && { counts: counts() }),
-    };
+    const opening = this.run.opening(this.#builder.blockBytes);
+    const metadata: BlockMetadata = { ...opening, epoch, ...(this.#gap && { gap: this.#gap }) };
     this.#builder.begin({ devices: known, metadata });
     if (this.#builder.append(seq, message) !== "added") {
       throw new RangeError("The frame does not fit into an empty block");
@@ -274,7 +274,8 @@ export class JournalWriter {
   #seal(endedBy: EndedBy): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    this.#backlog.push({ ...this.#builder.seal(this.#epochWord), wal: this.#wals.current, endedBy });
+    const end = this.run.end(this.#builder.frames);
+    this.#backlog.push({ ...this.#builder.seal(this.#epochWord, end), wal: this.#wals.current, endedBy });
     this.#work();
   }
 
@@ -311,7 +312,7 @@ export class JournalWriter {
         this.#durable.resolveWaiters();
       }
       if (this.#state.kind === "failing") {
-        this.#options.log.info("recording again", { lost: this.#lost });
+        this.#options.log.info("recording again", { lost: this.run.lost });
         this.#state = { kind: "recording" };
       }
       this.#failures = 0;
@@ -362,7 +363,7 @@ export class JournalWriter {
   async #flush(): Promise<void> {
     if (!this.#isOpen) return;
     const epochWord = this.#epochWord;
-    this.#durable.noteDurable({ epochWord, seq: await this.#wals.flush() });
+    this.#durable.noteDurable({ epochWord, seq: await this.#wals.flush(this.run.end(this.#builder.frames)) });
   }
 
   async #writeBlock(block: WaitingBlock, packed: Uint8Array<ArrayBuffer>): Promise<void> {

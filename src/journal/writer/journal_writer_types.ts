@@ -68,6 +68,8 @@ export interface JournalWriterOptions {
   productOf?: (bus: number, src: number) => DeviceProduct | undefined;
   /** Returns the counters of the buses, in the order of their indexes, at the start of a block. */
   counts?: () => readonly BusCounts[];
+  /** First number of this run, which blocks then store; default: they do not. */
+  firstSeq?: number | undefined;
   /** Updated with each recorded frame, and written into each block; default none. */
   digests?: WindowDigests;
   /**
