@@ -27,6 +27,7 @@ import type { ClockRepair } from "./clock_repair.ts";
 import type { BoatDoctor } from "./doctor.ts";
 import type { Integrations } from "./integrations.ts";
 import type { BoatLimits, ServerOptions } from "./limits.ts";
+import { ledgerOf } from "./ledger.ts";
 import { proofOf } from "./proof.ts";
 import type { BoatTransmit } from "./transmit.ts";
 
@@ -111,6 +112,7 @@ export function apiOf(
     webApps: parts.webApps,
     proof: () => proofOf(parts),
     ...(doctor && { doctor: () => doctor.report() }),
+    ledger: ledgerOf(parts),
     alerts: () => parts.integrations.alerts.recent,
     ...(limitsInForce && { limitsInForce }),
     ...(link && { replication: link }),

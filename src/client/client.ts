@@ -9,6 +9,7 @@ import { SessionCalls, type SessionOptions } from "./session_calls.ts";
 import type { Filter } from "../filter/mod.ts";
 import type { BoatReplication } from "./types_cloud.ts";
 import type { FieldSpan, KnownPgn, PgnDetails } from "./types_pgn.ts";
+import type { BoatLedger, LedgerQuery } from "./types_ledger.ts";
 import type { SeriesQuery, SeriesReply } from "./types_series.ts";
 import type { VoyagesQuery, VoyagesReply } from "./types_voyages.ts";
 import type {
@@ -153,6 +154,20 @@ export class Client {
     const times = { from: timeText(from), ...(to !== undefined && { to: timeText(to) }) };
     // No timeout: the server may have to read many frames.
     return await this.#api.json<SeriesReply>("/series", { query: { ...times, ...query }, signal, timeoutMs: 0 });
+  }
+
+  /**
+   * What became of every frame and message between two times; default the last 24 hours.
+   *
+   * @throws {ApiError} 404: an older server, or one that plays recordings; 503: it has too many such requests
+   */
+  async ledger({ from, to }: LedgerQuery = {}, { signal }: CallOptions = {}): Promise<BoatLedger> {
+    const query = {
+      ...(from !== undefined && { from: timeText(from) }),
+      ...(to !== undefined && { to: timeText(to) }),
+    };
+    // No timeout: the server may have to read many blocks.
+    return await this.#api.json<BoatLedger>("/ledger", { query, signal, timeoutMs: 0 });
   }
 
   /**

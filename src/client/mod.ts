@@ -23,4 +23,5 @@ export type * from "./types_cloud.ts";
 export type * from "./types_doctor.ts";
 export type * from "./types_pgn.ts";
 export type * from "./types_series.ts";
+export type * from "./types_ledger.ts";
 export type * from "./types_voyages.ts";

@@ -12,6 +12,7 @@ import type { ReplicationStatus } from "../replication/mod.ts";
 import { type Proof, proofRoute } from "./proof.ts";
 import { type DoctorReport, doctorRoute } from "./doctor_route.ts";
 import { healthAt } from "./past.ts";
+import { type LedgerApi, ledgerRoute } from "./ledger.ts";
 import { readRows } from "./read_routes.ts";
 import { replicationRoute } from "./replication_route.ts";
 import type { Past } from "../past/mod.ts";
@@ -57,6 +58,8 @@ export interface BoatApi extends Omit<SessionApi, "sessions"> {
   proof: () => Proof;
   /** What is wrong on the buses; left out: it is not checked. */
   doctor?: () => DoctorReport;
+  /** Reads the ledger of a time range; left out: there is none. */
+  ledger?: LedgerApi["ledger"];
   /** Newest alerts, newest first; left out: there are none. */
   alerts?: () => readonly TellableAlert[];
   /** The settings that are limits; left out: not known. */
@@ -83,6 +86,7 @@ export function boatRoutes(api: BoatApi): RouteTable {
     replicationRoute(api.replication),
     proofRoute(api.proof),
     ...(api.doctor ? [doctorRoute(api.doctor)] : []),
+    ledgerRoute({ ...api, histories }),
     ...stateListRoutes(api),
     ...pgnRoutes(),
     ...stateRoutes({

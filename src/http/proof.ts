@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type Range, Ranges } from "../base/mod.ts";
 import type { BusCounts, JournalState, RecordedCounts, SeqRange } from "../journal/mod.ts";
+import { INCOMPLETE_TEXTS } from "../ledger/mod.ts";
 import type { ReplicationStatus } from "../replication/mod.ts";
 import { apiText, described, named } from "./api_text.ts";
 import { noQuery } from "./params.ts";
@@ -95,21 +96,10 @@ export function proofOfBoat({ asOf, epoch, numbered, journal, replication, buses
     earlier: link ? link.earlier : [],
     not_numbered: buses.flatMap(({ name: bus, dropped, incomplete }) => [
       { count: dropped, bus, reason: "dropped by the interface" },
-      ...Object.entries(incomplete).map(([why, each]) => ({ count: each, bus, reason: INCOMPLETE[why] ?? why })),
+      ...Object.entries(incomplete).map(([why, each]) => ({ count: each, bus, reason: INCOMPLETE_TEXTS[why] ?? why })),
     ]).filter((each) => each.count > 0),
   };
 }
-
-const INCOMPLETE: Readonly<Record<string, string>> = {
-  timeout: "a part of the message did not arrive in time",
-  replaced: "the next message began before the last part",
-  overflow: "too many incomplete messages",
-  malformed: "too short, or with an invalid length",
-  unexpected: "a part beyond the end of its message",
-  tp_timeout: "ISO transport: the next packet did not arrive in time",
-  tp_aborted: "ISO transport: aborted by the sender or the receiver",
-  tp_unexpected: "ISO transport: a packet out of order or without a session",
-};
 
 function recordingOf(
   { counts: { appended, waiting, lost }, state }: NonNullable<BoatProofSource["journal"]>,

@@ -4,6 +4,8 @@ import type * as client from "../../src/client/mod.ts";
 import type { cloudHealthSchema, instanceStatusSchema, replicationEventsSchema } from "../../src/http/cloud/schemas.ts";
 import type { Decoded, Labels } from "../../src/pgn/mod.ts";
 import type { DeviceValues, Proof } from "../../src/http/mod.ts";
+import type { ledgerSchema } from "../../src/http/ledger.ts";
+import type { LedgerReport } from "../../src/ledger/mod.ts";
 import type { seriesSchema } from "../../src/http/series/series.ts";
 import type { ReplicationStatus } from "../../src/replication/mod.ts";
 import type {
@@ -53,6 +55,8 @@ const SHAPES: {
   health: Same<client.BoatHealth, z.output<typeof healthSchema>>;
   problem: Same<client.Problem, z.output<typeof problemSchema>>;
   replication: Same<client.BoatReplication, ReplicationStatus>;
+  ledger: Same<client.BoatLedger, z.output<typeof ledgerSchema>>;
+  ledgerReport: Same<client.BoatLedger, LedgerReport>;
   seriesReply: Same<Omit<client.SeriesReply, "series">, Omit<z.output<typeof seriesSchema>, "series">>;
   series: Same<
     Omit<client.FieldSeries, "last">,
@@ -76,6 +80,8 @@ const SHAPES: {
   health: true,
   problem: true,
   replication: true,
+  ledger: true,
+  ledgerReport: true,
   seriesReply: true,
   series: true,
   instance: true,

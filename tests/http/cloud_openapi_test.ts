@@ -34,6 +34,7 @@ const ROUTES: Record<string, { query?: string[]; codes: string[] }> = {
   },
   "/instances/{id}/journal/clock": { codes: ["200", "400", "404", "503"] },
   "/instances/{id}/proof": { codes: ["200", "400", "404"] },
+  "/instances/{id}/ledger": { query: ["from", "to"], codes: ["200", "400", "404", "503"] },
   "/instances/{id}/sources": { codes: ["200", "400", "404", "503"] },
   "/instances/{id}/events/sources": { codes: ["200", "400", "404", "503"] },
   "/instances/{id}/series": {
@@ -108,7 +109,7 @@ Deno.test(
       boat.take(product("Model", { src: 2 }));
       await new SessionClient(`${cloud.url}/instances/here`).put();
       const api = await cloud.get<OpenApi>("/openapi.json");
-      const own = ["/status", "/proof", "/replication/events", "/replication/events?limit=0"];
+      const own = ["/status", "/proof", "/ledger", "/replication/events", "/replication/events?limit=0"];
       const read = [
         "/devices",
         "/sources",

@@ -15,6 +15,8 @@ import {
   replicationEventsSchema,
 } from "./schemas.ts";
 import { type Home, homeRoute, SERVER_LINKS } from "../page/home_route.ts";
+import { ledgerQuery, ledgerSchema } from "../ledger.ts";
+import { CLOUD_LEDGER_SUMMARY, ledgerReply } from "./ledger.ts";
 import { boundedList, noQuery } from "../params.ts";
 import { proofSchema } from "../proof.ts";
 import { proofInCloud } from "./proof.ts";
@@ -106,6 +108,7 @@ export function cloudRoutes(api: CloudApi): RouteTable {
         return json(proofInCloud(instance.summary()));
       },
     }),
+    ledgerRow(api),
     routeWithParts({
       path: "/instances/{id}/replication/events",
       summary: "Replication events of a boat, newest first",
@@ -134,6 +137,20 @@ export function cloudRoutes(api: CloudApi): RouteTable {
       },
     }),
   ];
+}
+
+function ledgerRow(api: CloudApi): Route {
+  return routeWithParts({
+    path: "/instances/{id}/ledger",
+    summary: CLOUD_LEDGER_SUMMARY,
+    query: ledgerQuery,
+    parts: idPart,
+    replies: { 200: ["application/json", ledgerSchema], 404: PROBLEM, 503: PROBLEM },
+    answer: (request, query, { id }, about) => {
+      const instance = find(api, id, about);
+      return api.readers.read(instance, (subject) => ledgerReply(instance, { request, query, subject }));
+    },
+  });
 }
 
 function* summariesOf(instances: Instance[]): Generator<ReturnType<typeof describeInstance>> {
