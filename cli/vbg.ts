@@ -57,6 +57,10 @@ export const vbg: CommandSet = {
       summary: "shows the blocks of journal files",
       load: () => import("./commands/inspect/inspect.ts"),
     },
+    ledger: {
+      summary: "shows what became of every frame and message",
+      load: () => import("./commands/ledger/ledger.ts"),
+    },
     loadtest: {
       summary: "measures the load that a boat server sustains on this machine, or a cloud with many boats",
       load: () => import("./commands/loadtest/loadtest.ts"),
