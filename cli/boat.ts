@@ -141,6 +141,7 @@ export function fixedOptions(
       mdnsName: settings.mdns && !settings.demo ? mdnsName : undefined,
       mdnsLplex: settings.mdnsLplex,
       alerts: alertsOf(settings, instanceId),
+      blackBoxBytes: settings.blackBoxBytes,
       tls: certPath === "" ? undefined : { certPath, keyPath },
       journal: settings.journalDir === "" ? undefined : recordingOf(settings, { stateDirectory, instanceId }),
       replication: replicationOf(settings),

@@ -65,6 +65,10 @@ export const vbg: CommandSet = {
       summary: "measures the load that a boat server sustains on this machine, or a cloud with many boats",
       load: () => import("./commands/loadtest/loadtest.ts"),
     },
+    mark: {
+      summary: "keeps the frames around now in the boat's black box",
+      load: () => import("./commands/mark/mark.ts"),
+    },
     mcp: {
       summary: "lets programs and language models read a boat (Model Context Protocol)",
       load: () => import("./commands/mcp/mcp.ts"),

@@ -2,6 +2,7 @@ import { BOAT_DEFAULTS, isBusSource, parseBusSource } from "@vessel/gateway/boat
 import { ALL_ADDRESSES, errorText, formatAddress, type ListenAddress, MAX_PORT } from "@vessel/gateway/base";
 import { alertChecks, alertOptions } from "./alert_options.ts";
 import { authChecks, authOptions } from "./auth_options.ts";
+import { blackBoxOptions } from "./black_box_options.ts";
 import { fileOptions, programOptions, serverOptions } from "./common_options.ts";
 import { connectionOptions } from "./connection_options.ts";
 import { gatewayServerChecks, gatewayServerOptions } from "./gateway_server_options.ts";
@@ -172,6 +173,7 @@ export const boatOptions = {
   ...sessionOptions,
   ...sourceOptions,
   ...journalOptions,
+  ...blackBoxOptions,
   ...replicationOptions,
   ...serverOptions,
   ...fileOptions(BOAT_CONFIG_NAME),

@@ -4,6 +4,7 @@
  * @module
  */
 export {
+  type BlackBoxSettings,
   type Boat,
   BOAT_DEFAULTS,
   type BoatDoctorOptions,

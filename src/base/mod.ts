@@ -4,7 +4,14 @@
  * @module
  */
 export { BackgroundTurns } from "./background_turns.ts";
-export { AtomicFile, type DurableFile, removeIfExists, syncDirectory, tryRemoveSync } from "./atomic_file.ts";
+export {
+  AtomicFile,
+  type DurableFile,
+  removeIfExists,
+  replaceFile,
+  syncDirectory,
+  tryRemoveSync,
+} from "./atomic_file.ts";
 export * from "./certificate_end.ts";
 export * from "./clock.ts";
 export * from "./directory_lock.ts";

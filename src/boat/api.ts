@@ -23,6 +23,7 @@ import type { StreamHub } from "../stream/mod.ts";
 import type { IdentityRequests } from "../transmit/mod.ts";
 import { VERSION } from "../version.ts";
 import type { BusPipeline } from "./bus_pipelines.ts";
+import type { BoatBlackBox } from "./black_box.ts";
 import type { ClockRepair } from "./clock_repair.ts";
 import type { BoatDoctor } from "./doctor.ts";
 import type { Integrations } from "./integrations.ts";
@@ -41,6 +42,7 @@ export interface ApiParts {
   past?: Past | undefined;
   clockRepair?: ClockRepair | undefined;
   doctor?: BoatDoctor | undefined;
+  blackBox?: BoatBlackBox | undefined;
   hub: StreamHub;
   signalk: SignalK | undefined;
   webApps: readonly WebApp[];
@@ -91,7 +93,8 @@ export function apiOf(
   },
 ): Handler {
   const { maxBodyBytes, bodyTimeoutMs } = settings;
-  const { stores: { feed: { broker, sessions }, journal }, hub, access, transmit, link, doctor, clock, log } = parts;
+  const { stores: { feed: { broker, sessions }, journal }, hub, access, transmit, link, doctor, blackBox, clock, log } =
+    parts;
   // Readers of recorded messages ask for their true times.
   const wallUs = () => journal?.index.clock.now(clock.wallUs()) ?? clock.wallUs();
   const routes = boatRoutes({
@@ -114,6 +117,9 @@ export function apiOf(
     ...(doctor && { doctor: () => doctor.report() }),
     ledger: ledgerOf(parts),
     alerts: () => parts.integrations.alerts.recent,
+    ...(blackBox && {
+      blackBox: { list: () => blackBox.box.list(), pathOf: (name) => blackBox.box.pathOf(name), mark: blackBox.mark },
+    }),
     ...(limitsInForce && { limitsInForce }),
     ...(link && { replication: link }),
     limits: () => settings,
@@ -154,7 +160,8 @@ function metricsOf(
 
 /** Evaluates the health of the server on each call. */
 export function healthOf(
-  { stores, rollup, past, clockRepair, doctor, signalk, pipelines, transmit, integrations, link, tls, clock }: ApiParts,
+  { stores, rollup, past, clockRepair, doctor, blackBox, signalk, pipelines, transmit, integrations, link, tls, clock }:
+    ApiParts,
   busSilenceMs: () => number | undefined,
 ): () => Health {
   const startedMs = clock.monoMs();
@@ -174,6 +181,7 @@ export function healthOf(
         ...(past && { past: past.health() }),
         ...(clockRepair && { clock: clockRepair.health() }),
         ...doctor?.health(),
+        ...(blackBox && { black_box: blackBox.box.health() }),
         ...(tls && { tls: tls.health() }),
         ...(link?.certificate.endMs !== undefined && { replication_certificate: link.certificate.health() }),
       },

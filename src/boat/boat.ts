@@ -12,6 +12,7 @@ import type { CanBus } from "../can/mod.ts";
 import type { Message } from "../frame/mod.ts";
 import { BOAT_DEFAULTS, type BoatLimits, type ServerOptions, sessionLimitsOf } from "./limits.ts";
 import { BusCounter, busPipelinesOf, openBuses } from "./bus_pipelines.ts";
+import { type BlackBoxSettings, BoatBlackBox } from "./black_box.ts";
 import { ClockRepair } from "./clock_repair.ts";
 import { BoatDoctor, type BoatDoctorOptions } from "./doctor.ts";
 import { type IntegrationOptions, Integrations } from "./integrations.ts";
@@ -40,7 +41,14 @@ import { BoatLink } from "../replication/mod.ts";
 
 /** Options of a boat server. Only `buses` is required. */
 export interface BoatOptions
-  extends Partial<BoatLimits>, ServerOptions, StoreOptions, BoatTransmitOptions, IntegrationOptions, BoatDoctorOptions {
+  extends
+    Partial<BoatLimits>,
+    ServerOptions,
+    StoreOptions,
+    BoatTransmitOptions,
+    IntegrationOptions,
+    BoatDoctorOptions,
+    BlackBoxSettings {
   /** The buses to serve, not opened yet. */
   buses: readonly CanBus[];
   /** Default all addresses, port 8089. */
@@ -147,7 +155,11 @@ async function openParts(
   const access = new Access(limits, { log, isOverTls: tls !== undefined });
   const alerts = { ...settings.alerts, ...alertRulesOf(limits) };
   const transmit = new BoatTransmit(settings, { broker, buses, sending: () => sendSettingsOf(limits), clock, log });
-  const integrations = await Integrations.open({ ...settings, alerts }, { broker, hub, transmit, clock, stall, log });
+  const blackBox = await BoatBlackBox.open(settings, { stores, clock, log });
+  const raised = blackBox?.alert;
+  const integrations = await Integrations.open({ ...settings, alerts }, {
+    ...{ broker, hub, transmit, raised, clock, stall, log },
+  });
   const clockRepair = clockRepairOf(settings, { stores, clock, log });
   const drops = (bus: number) => counters[bus]?.drops;
   const doctor = await BoatDoctor.open(settings, { buses, drops, epoch: () => stores.epoch.toHex(), clock, log });
@@ -177,6 +189,7 @@ async function openParts(
     past,
     clockRepair,
     doctor,
+    blackBox,
     hub,
     signalk,
     webApps,
@@ -211,6 +224,7 @@ async function startListening(options: BoatOptions, given: ListeningParts): Prom
     transmit.stop();
     await closeBuses();
     await Promise.all([link?.stop(), integrations.stop()]);
+    await parts.blackBox?.stop();
     signalk?.stop();
     hub.stop();
     stall.stop();
@@ -320,7 +334,18 @@ function rollupOf(
 
 /** Removes idle devices, stale fragments and expired sessions, and checks for alerts; returns the timer. */
 function runHousekeeping(
-  { stores: { feed: { broker, sessions } }, clockRepair, doctor, pipelines, integrations, clock, stall, health, beat }:
+  {
+    stores: { feed: { broker, sessions } },
+    clockRepair,
+    doctor,
+    blackBox,
+    pipelines,
+    integrations,
+    clock,
+    stall,
+    health,
+    beat,
+  }:
     & ApiParts
     & {
       health: () => Health;
@@ -338,6 +363,7 @@ function runHousekeeping(
     clockRepair?.runHousekeeping();
     doctor?.runHousekeeping(lastRoundMs);
     integrations.check({ broker, pipelines, health: health() }, lastRoundMs);
+    blackBox?.runHousekeeping();
     lastRoundMs = nowMs;
     beat();
   };

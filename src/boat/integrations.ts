@@ -5,6 +5,7 @@ import type { BusPipeline } from "./bus_pipelines.ts";
 import type { Broker } from "../broker/mod.ts";
 import type { ComponentHealth, Health } from "../http/mod.ts";
 import {
+  type Alert,
   ALERT_FILE,
   type AlertRules,
   Alerts,
@@ -46,6 +47,8 @@ export interface IntegrationContext {
   broker: Broker;
   hub: StreamHub;
   transmit: BoatTransmit;
+  /** Gets each alert; default: nobody. */
+  raised?: ((alert: Alert) => void) | undefined;
   clock: Clock;
   stall: StallDetector;
   log: Logger;
@@ -90,12 +93,12 @@ export class Integrations {
    * @throws {BusError} the gateway server is to serve an unknown bus
    */
   static async open(options: IntegrationOptions, context: IntegrationContext): Promise<Integrations> {
-    const { broker, clock, log } = context;
+    const { broker, raised, clock, log } = context;
     const { stateDirectory } = options;
     const file = stateDirectory === undefined
       ? undefined
       : new AtomicFile(stateDirectory, { name: ALERT_FILE, maxBytes: MAX_ALERT_FILE_BYTES });
-    const alerts = await Alerts.open(options.alerts ?? {}, { buses: broker.buses, clock, log, file });
+    const alerts = await Alerts.open(options.alerts ?? {}, { buses: broker.buses, raised, clock, log, file });
     return new Integrations(alerts, { ...context, options });
   }
 

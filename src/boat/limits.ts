@@ -1,4 +1,5 @@
 import type { Clock, Logger } from "../base/mod.ts";
+import { DEFAULT_BLACKBOX_BYTES } from "../blackbox/mod.ts";
 import { DEFAULT_DEVICE_IDLE_TIMEOUT_MS, DEFAULT_MAX_VALUES, DEFAULT_RING_FRAMES } from "../broker/mod.ts";
 import { DEFAULT_MAX_ASSEMBLIES } from "../can/mod.ts";
 import { type AccessToken, DEFAULT_BODY_TIMEOUT_MS, DEFAULT_MAX_BODY_BYTES, SERIES_DEFAULTS } from "../http/mod.ts";
@@ -123,6 +124,7 @@ export const BOAT_DEFAULTS = {
   alertDedupWindowMs: 5 * 60_000,
   busSilenceTimeoutMs: undefined,
   busSilenceThresholdMs: undefined,
+  blackBoxBytes: DEFAULT_BLACKBOX_BYTES,
   preferredSources: NO_PREFERRED_SOURCES,
   replicationLimits: LINK_LIMITS,
 } as const;

@@ -3,6 +3,7 @@
  *
  * @module
  */
+export type { BlackBoxSettings } from "./black_box.ts";
 export * from "./boat.ts";
 export * from "./bus_pipelines.ts";
 export * from "./doctor.ts";

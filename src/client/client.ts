@@ -7,6 +7,8 @@ import { PastClient } from "./past.ts";
 import { Session } from "./session.ts";
 import { SessionCalls, type SessionOptions } from "./session_calls.ts";
 import type { Filter } from "../filter/mod.ts";
+import { readBytes } from "./body.ts";
+import type { BlackBoxEntry, Marked } from "./types_black_box.ts";
 import type { BoatReplication } from "./types_cloud.ts";
 import type { FieldSpan, KnownPgn, PgnDetails } from "./types_pgn.ts";
 import type { BoatLedger, LedgerQuery } from "./types_ledger.ts";
@@ -239,6 +241,30 @@ export class Client {
   /** What is wrong on the buses. @throws {ApiError} 404: the boat server does not check them, or the server is a cloud */
   async doctor({ signal }: CallOptions = {}): Promise<NetworkReport> {
     return await this.#api.json<NetworkReport>("/doctor", { signal });
+  }
+
+  /**
+   * Keeps the frames around now in the black box.
+   *
+   * @throws {ApiError} 403: not allowed; 503: there is no black box
+   */
+  async mark(text = "", { signal }: CallOptions = {}): Promise<Marked> {
+    return await this.#api.json<Marked>("/mark", { method: "POST", body: { text }, signal });
+  }
+
+  /** Files of the boat's black box, newest first. @throws {ApiError} 404: the server is a cloud, or older */
+  async blackBox({ signal }: CallOptions = {}): Promise<BlackBoxEntry[]> {
+    return await this.#api.json<BlackBoxEntry[]>("/blackbox", { signal });
+  }
+
+  /** A complete file of the black box (`.lpj`), in pieces. @throws {ApiError} 404: there is no such file */
+  async *blackBoxFile(name: string, { signal }: CallOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
+    const reply = await this.#api.open(`/blackbox/${pathPart(name)}`, { signal, timeoutMs: 0 });
+    try {
+      yield* readBytes(reply);
+    } finally {
+      reply.close();
+    }
   }
 
   /** Limits of the boat server that are in force. */

@@ -19,6 +19,7 @@ export type { RetryOptions } from "./retry.ts";
 export type { Session } from "./session.ts";
 export type { SessionOptions } from "./session_calls.ts";
 export type * from "./types.ts";
+export type * from "./types_black_box.ts";
 export type * from "./types_cloud.ts";
 export type * from "./types_doctor.ts";
 export type * from "./types_pgn.ts";

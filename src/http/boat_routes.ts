@@ -1,3 +1,4 @@
+import { type BlackBoxApi, blackBoxRoutes } from "./black_box.ts";
 import { formatTimeUs } from "../frame/mod.ts";
 import { healthSchema } from "./schemas.ts";
 import { type About, bindRows, type RouteTable } from "./routes.ts";
@@ -62,6 +63,8 @@ export interface BoatApi extends Omit<SessionApi, "sessions"> {
   ledger?: LedgerApi["ledger"];
   /** Newest alerts, newest first; left out: there are none. */
   alerts?: () => readonly TellableAlert[];
+  /** Left out: there is no black box. */
+  blackBox?: BlackBoxApi;
   /** The settings that are limits; left out: not known. */
   limitsInForce?: () => readonly LimitInForce[];
   /** Left out: nothing is replicated. */
@@ -88,6 +91,7 @@ export function boatRoutes(api: BoatApi): RouteTable {
     ...(api.doctor ? [doctorRoute(api.doctor)] : []),
     ledgerRoute({ ...api, histories }),
     ...stateListRoutes(api),
+    ...blackBoxRoutes(api.blackBox),
     ...pgnRoutes(),
     ...stateRoutes({
       ...api,

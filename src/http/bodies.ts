@@ -86,6 +86,8 @@ export async function readBody<T extends z.ZodType>(
   limits: BodyLimits,
 ): Promise<z.output<T>> {
   const bytes = await readBytes(request, limits);
+  // A body that may be left out.
+  if (bytes.length === 0 && schema.safeParse(undefined).success) return checkBody(undefined, schema);
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));

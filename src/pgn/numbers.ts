@@ -10,6 +10,7 @@ export const PGN = {
   addressClaim: 60928,
   heartbeat: 126993,
   productInformation: 126996,
+  manOverboard: 127233,
 } as const;
 
 /** ISO request (PGN 59904) for `pgn`: three bytes, little-endian (ISO 11783-3 §5.4.2). */

@@ -169,6 +169,7 @@ const DEFAULTS: BoatSettings = {
   maxBufferDurationMs: 604_800_000,
   maxBodyBytes: 65_536,
   bodyTimeoutMs: 30_000,
+  blackBoxBytes: 200_000_000,
   signalk: true,
   slots: [],
   journalDir: "",

@@ -52,6 +52,8 @@ export interface AlertContext {
   buses: readonly string[];
   clock: Clock;
   log: Logger;
+  /** Gets each alert. */
+  raised?: ((alert: Alert) => void) | undefined;
   /** Stores queued and sent alerts across restarts; undefined: they are lost at a restart. */
   file?: DurableFile | undefined;
 }
@@ -88,17 +90,19 @@ export class Alerts {
   readonly #instanceId: string | undefined;
   readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #raised: (alert: Alert) => void;
   readonly #recent: Alert[] = [];
   #isStopped = false;
 
   private constructor(
     { urls: given = [], secret = "", instanceId, busSilenceMs, ...rest }: AlertSettings,
-    { buses, clock, log, file, stored }: AlertContext & { stored: StoredAlerts },
+    { buses, clock, log, raised = () => {}, file, stored }: AlertContext & { stored: StoredAlerts },
   ) {
     const { dedupWindowMs, timeoutMs, ...limits } = { ...ALERT_DEFAULTS, ...rest };
     const urls = [...new Set(given)];
     this.#clock = clock;
     this.#log = log;
+    this.#raised = raised;
     this.#instanceId = instanceId;
     this.#watch = new AlertWatch({ buses, rules: { dedupWindowMs, busSilenceMs }, reported: stored.told });
     const keys = urls.map(keyOf);
@@ -209,6 +213,7 @@ export class Alerts {
     this.#recent.unshift(alert);
     this.#recent.splice(MAX_RECENT);
     for (const sender of this.#senders) sender.push(alert);
+    this.#raised(alert);
     this.#changed();
   }
 

@@ -1,0 +1,128 @@
+import type { Broker } from "../broker/mod.ts";
+import { newStoredFrame } from "../frame/mod.ts";
+import {
+  type Block,
+  BlockBuilder,
+  type BlockDevice,
+  epochWordOf,
+  type Gap,
+  type JournalIndex,
+  MAX_BUSES,
+  NO_PRODUCT,
+  readMemoryBlock,
+} from "../journal/mod.ts";
+import type { WindowRange } from "./window.ts";
+
+/** Where the frames of a window come from. */
+export interface FrameStore {
+  /** Keeps frames from this number on, until `release`; called for each event. */
+  keep(fromSeq: number): void;
+  /** Collects new frames; called once a second. */
+  collect(): void;
+  /** No event needs frames before this number any more; Infinity: none at all. */
+  release(fromSeq: number): void;
+  /** The blocks that may have frames of a window, in order. */
+  blocks(range: WindowRange, epochWord: number): AsyncIterable<Block>;
+}
+
+/** Frames from the journal, also of an earlier run. */
+export class JournalFrames implements FrameStore {
+  readonly #index: Pick<JournalIndex, "epochBlocks">;
+
+  constructor(index: Pick<JournalIndex, "epochBlocks">) {
+    this.#index = index;
+  }
+
+  keep(): void {}
+  collect(): void {}
+  release(): void {}
+
+  async *blocks({ fromSeq, fromUs }: WindowRange, epochWord: number): AsyncIterable<Block> {
+    const from = fromUs === undefined ? { fromSeq } : { fromUs };
+    for await (const { block } of this.#index.epochBlocks({ ...from, epochWord, isCorrected: true })) yield block;
+  }
+}
+
+/**
+ * Frames from the ring, collected into blocks while an event needs them: the ring alone may hold less than two minutes. A file
+ * has at most four buses: frames of others are missing in it.
+ */
+export class RingFrames implements FrameStore {
+  readonly #broker: Pick<Broker, "buses" | "ring" | "registry">;
+  readonly #epoch: () => Uint8Array<ArrayBuffer>;
+  readonly #builder = new BlockBuilder();
+  readonly #frame = newStoredFrame();
+  #sealed: { bytes: Uint8Array<ArrayBuffer>; lastSeq: number }[] = [];
+  /** Number of the next frame to collect; undefined: no event needs any. */
+  #next: number | undefined;
+  #isOpen = false;
+
+  /** @param options.epoch returns the current epoch, 16 bytes */
+  constructor(
+    broker: Pick<Broker, "buses" | "ring" | "registry">,
+    { epoch }: { epoch: () => Uint8Array<ArrayBuffer> },
+  ) {
+    this.#broker = broker;
+    this.#epoch = epoch;
+  }
+
+  keep(fromSeq: number): void {
+    this.#next ??= fromSeq;
+    this.collect();
+  }
+
+  collect(): void {
+    const { ring } = this.#broker;
+    if (this.#next === undefined) return;
+    // A new epoch began.
+    if (ring.head < this.#next - 1) this.#restart(ring.base + 1);
+    let seq = Math.max(this.#next, ring.oldest);
+    for (let expected = this.#next; seq <= ring.head; seq++) {
+      if (!ring.read(seq, this.#frame) || this.#frame.bus >= MAX_BUSES) continue;
+      if (!this.#isOpen || seq !== expected) {
+        this.#begin(seq > expected ? { firstMissing: expected, reason: "source" } : undefined);
+      }
+      if (this.#builder.append(seq, this.#frame) !== "added") {
+        this.#begin(undefined);
+        this.#builder.append(seq, this.#frame);
+      }
+      expected = seq + 1;
+    }
+    this.#next = seq;
+  }
+
+  release(fromSeq: number): void {
+    this.#sealed = this.#sealed.filter(({ lastSeq }) => lastSeq >= fromSeq);
+    if (!Number.isFinite(fromSeq)) this.#restart(undefined);
+  }
+
+  async *blocks(_range: WindowRange, epochWord: number): AsyncIterable<Block> {
+    if (epochWord !== epochWordOf(this.#epoch())) return;
+    this.collect();
+    const open = this.#isOpen && this.#builder.frames > 0 ? [this.#builder.copy()] : [];
+    for (const bytes of [...this.#sealed.map(({ bytes }) => bytes), ...open]) yield readMemoryBlock(bytes);
+  }
+
+  #restart(next: number | undefined): void {
+    this.#sealed = [];
+    this.#isOpen = false;
+    this.#next = next;
+  }
+
+  #begin(gap: Gap | undefined): void {
+    const { registry, buses } = this.#broker;
+    if (this.#isOpen && this.#builder.frames > 0) {
+      const { lastSeq } = this.#builder;
+      this.#sealed.push({ bytes: this.#builder.finish(), lastSeq });
+    }
+    const devices = Array.from(
+      registry,
+      ({ bus, src, name = 0n, product = NO_PRODUCT }): BlockDevice => ({ bus, src, name, activeFrom: 0, ...product }),
+    ).filter(({ name }) => name !== 0n);
+    this.#builder.begin({
+      devices,
+      metadata: { epoch: this.#epoch(), buses: buses.slice(0, MAX_BUSES), ...(gap && { gap }) },
+    });
+    this.#isOpen = true;
+  }
+}
