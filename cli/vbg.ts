@@ -85,6 +85,10 @@ export const vbg: CommandSet = {
       summary: "copies the readable part of a damaged journal to new files",
       load: () => import("./commands/repair/repair.ts"),
     },
+    report: {
+      summary: "writes a page and a zip file to send to a dealer",
+      load: () => import("./commands/report/report.ts"),
+    },
     request: {
       summary: "requests a message from the devices of a boat",
       load: () => import("./commands/send/request.ts"),

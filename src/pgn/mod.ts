@@ -14,6 +14,7 @@ export { spansOfPayload } from "./interpret.ts";
 export * from "./manufacturers.ts";
 export * from "./numbers.ts";
 export type { Framing } from "./overlay.ts";
+export { isProprietary } from "./parameters.ts";
 export * from "./product_information.ts";
 export type { Decoded, DecodedValue, FieldType } from "./spec.ts";
 export { tableName, textOf } from "./table.ts";

@@ -1,0 +1,2 @@
+/** The package that writes zip files; loaded with `importLate`. */
+export { Zip, ZipDeflate, ZipPassThrough } from "fflate";
