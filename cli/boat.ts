@@ -142,6 +142,7 @@ export function fixedOptions(
       mdnsLplex: settings.mdnsLplex,
       alerts: alertsOf(settings, instanceId),
       blackBoxBytes: settings.blackBoxBytes,
+      sourceHistoryBytes: settings.sourceHistoryBytes,
       tls: certPath === "" ? undefined : { certPath, keyPath },
       journal: settings.journalDir === "" ? undefined : recordingOf(settings, { stateDirectory, instanceId }),
       replication: replicationOf(settings),

@@ -1,3 +1,4 @@
+import { BOAT_DEFAULTS } from "@vessel/gateway/boat";
 import { formatName, readName } from "@vessel/gateway/frame";
 import { type PreferredSources, QUANTITIES } from "@vessel/gateway/quantities";
 import { hint } from "@vessel/gateway/units";
@@ -8,6 +9,15 @@ const PLACEHOLDER = /\{\w+\}/;
 
 /** Options of the sources of quantities. */
 export const sourceOptions = {
+  sourceHistoryBytes: sources.size({
+    name: "source-history-max-size",
+    beyond: "The older half of the log is dropped.",
+    default: BOAT_DEFAULTS.sourceHistoryBytes,
+    maxBytes: 64 * 1024 * 1024,
+    help:
+      "Most bytes of the log of which device gave which quantity when (/sources/history), in the state directory. A change " +
+      "takes some 40 bytes. 0: none is kept.",
+  }),
   preferredSources: reloadable(sources.list({
     name: "preferred-source",
     placeholder: "QUANTITY=NAME",

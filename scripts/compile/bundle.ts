@@ -14,6 +14,7 @@ export const LOADED_BY_ADDRESS: readonly string[] = [
   "cli/settings/hocon_package.ts",
   "cli/commands/mcp/mcp_package.ts",
   "cli/commands/query/run_query.ts",
+  "cli/commands/report/zip_package.ts",
 ];
 /** Files that lie beside one of these. */
 const BESIDE = ["cli/commands/query/duckdb_imports.json", "cli/commands/query/duckdb_lock.json"];

@@ -62,8 +62,11 @@ export class AtomicFile implements DurableFile {
 
 /** A file in a directory, with its permissions. */
 export interface TargetFile {
+  /** Existing directory. */
   directory: string;
+  /** Name in it. */
   name: string;
+  /** Permissions, such as 0o640. */
   mode: number;
 }
 

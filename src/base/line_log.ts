@@ -71,6 +71,7 @@ export class LineLog {
     const decoder = new TextDecoder();
     const found: LogLines = { values: [], damaged: 0 };
     let isWhole = true;
+    let sliceEndMs = performance.now() + SLICE_MS;
     for (let from = 0, read = 0; from < bytes.length; read++) {
       const end = bytes.indexOf(0x0a, from);
       if (end < 0) isWhole = false;
@@ -79,7 +80,9 @@ export class LineLog {
       if (value) found.values.push(value.json);
       else found.damaged++;
       from += line.length + 1;
-      if (read % LINES_A_TURN === LINES_A_TURN - 1) await turn();
+      if (read % LINES_A_CHECK !== 0 || performance.now() < sliceEndMs) continue;
+      await turn();
+      sliceEndMs = performance.now() + SLICE_MS;
     }
     if (isWhole) this.#state = { kind: "whole", bytes: bytes.length, compactBytes: bytes.length };
     return found;
@@ -120,8 +123,9 @@ export class LineLog {
   }
 }
 
-/** Lines read before other work gets its turn: few, because a line can be long. */
-const LINES_A_TURN = 64;
+/** Time after which other work gets its turn, milliseconds, and lines after which it is checked: a line can be long. */
+const SLICE_MS = 4;
+const LINES_A_CHECK = 16;
 const encoder = new TextEncoder();
 
 function parseLine(line: Uint8Array, decoder: TextDecoder): { json: unknown } | undefined {

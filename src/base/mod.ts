@@ -10,6 +10,7 @@ export {
   removeIfExists,
   replaceFile,
   syncDirectory,
+  type TargetFile,
   tryRemoveSync,
 } from "./atomic_file.ts";
 export * from "./certificate_end.ts";

@@ -11,6 +11,8 @@ import { WindowBlocks, type WindowRange } from "./window.ts";
 export const DEFAULT_BLACKBOX_BYTES = 200_000_000;
 /** Events whose frames are not written yet; beyond it an event is only logged. */
 export const MAX_PENDING_EVENTS = 64;
+/** Frames that are read before other work gets its turn. */
+const FRAMES_A_TURN = 2048;
 /** Time for writing at a stop, milliseconds; what is not written then is written by the next start. */
 const STOP_MS = 2000;
 
@@ -238,7 +240,7 @@ export class BlackBox {
     const frame = newStoredFrame();
     for await (const block of this.#options.frames.blocks(range, epochWordOf(epoch))) {
       window.enter(block);
-      if (!addBlock(window, { block, frame })) return window;
+      if (!await addBlock(window, { block, frame })) return window;
       // Frames of the bus are read between two blocks.
       await turn();
     }
@@ -258,12 +260,18 @@ export class BlackBox {
   }
 }
 
-/** Adds the frames of a block. Those that cannot be read are missing. Returns false after the last frame of the window. */
-function addBlock(window: WindowBlocks, { block, frame }: { block: Block; frame: StoredFrame }): boolean {
+/** Adds the frames of a block. Those that cannot be read are missing. Resolves with false after the last frame of the window. */
+async function addBlock(
+  window: WindowBlocks,
+  { block, frame }: { block: Block; frame: StoredFrame },
+): Promise<boolean> {
   window.enter(block);
   const cursor = block.frames();
   try {
-    while (cursor.next(frame)) if (!window.add(frame, cursor.index - 1)) return false;
+    while (cursor.next(frame)) {
+      if (!window.add(frame, cursor.index - 1)) return false;
+      if (cursor.index % FRAMES_A_TURN === 0) await turn();
+    }
   } catch (error) {
     if (!(error instanceof BlockError)) throw error;
   }

@@ -1,3 +1,4 @@
+import { turn } from "../base/mod.ts";
 import type { Broker } from "../broker/mod.ts";
 import { newStoredFrame } from "../frame/mod.ts";
 import {
@@ -12,6 +13,9 @@ import {
   readMemoryBlock,
 } from "../journal/mod.ts";
 import type { WindowRange } from "./window.ts";
+
+/** Frames that are collected before other work gets its turn. */
+const FRAMES_A_TURN = 2048;
 
 /** Where the frames of a window come from. */
 export interface FrameStore {
@@ -56,6 +60,7 @@ export class RingFrames implements FrameStore {
   /** Number of the next frame to collect; undefined: no event needs any. */
   #next: number | undefined;
   #isOpen = false;
+  #collecting: Promise<void> | undefined;
 
   /** @param options.epoch returns the current epoch, 16 bytes */
   constructor(
@@ -72,12 +77,24 @@ export class RingFrames implements FrameStore {
   }
 
   collect(): void {
+    if (this.#collecting || !this.#collectSome()) return;
+    this.#collecting = this.#collectRest().finally(() => this.#collecting = undefined);
+  }
+
+  async #collectRest(): Promise<void> {
+    do await turn(); while (this.#collectSome());
+  }
+
+  /** Collects some frames. Returns false at the end. */
+  #collectSome(): boolean {
     const { ring } = this.#broker;
-    if (this.#next === undefined) return;
+    if (this.#next === undefined) return false;
     // A new epoch began.
     if (ring.head < this.#next - 1) this.#restart(ring.base + 1);
-    let seq = Math.max(this.#next, ring.oldest);
-    for (let expected = this.#next; seq <= ring.head; seq++) {
+    let expected = this.#next;
+    let seq = Math.max(expected, ring.oldest);
+    const end = Math.min(ring.head, seq + FRAMES_A_TURN);
+    for (; seq <= end; seq++) {
       if (!ring.read(seq, this.#frame) || this.#frame.bus >= MAX_BUSES) continue;
       if (!this.#isOpen || seq !== expected) {
         this.#begin(seq > expected ? { firstMissing: expected, reason: "source" } : undefined);
@@ -89,6 +106,7 @@ export class RingFrames implements FrameStore {
       expected = seq + 1;
     }
     this.#next = seq;
+    return seq <= ring.head;
   }
 
   release(fromSeq: number): void {
@@ -99,6 +117,7 @@ export class RingFrames implements FrameStore {
   async *blocks(_range: WindowRange, epochWord: number): AsyncIterable<Block> {
     if (epochWord !== epochWordOf(this.#epoch())) return;
     this.collect();
+    await this.#collecting;
     const open = this.#isOpen && this.#builder.frames > 0 ? [this.#builder.copy()] : [];
     for (const bytes of [...this.#sealed.map(({ bytes }) => bytes), ...open]) yield readMemoryBlock(bytes);
   }

@@ -19,7 +19,7 @@ import type { Connections, Handler, TlsFiles } from "../listen/mod.ts";
 import type { Past } from "../past/mod.ts";
 import type { BoatLink, StoredProgress } from "../replication/mod.ts";
 import type { SeriesRollup } from "../series/mod.ts";
-import type { StreamHub } from "../stream/mod.ts";
+import type { SourceHistory, StreamHub } from "../stream/mod.ts";
 import type { IdentityRequests } from "../transmit/mod.ts";
 import { VERSION } from "../version.ts";
 import type { BusPipeline } from "./bus_pipelines.ts";
@@ -31,6 +31,7 @@ import type { BoatLimits, ServerOptions } from "./limits.ts";
 import { ledgerOf } from "./ledger.ts";
 import { proofOf } from "./proof.ts";
 import type { BoatTransmit } from "./transmit.ts";
+import { trueClockOf } from "./true_clock.ts";
 
 const TITLE = "Vessel Bus Gateway: boat server";
 
@@ -43,6 +44,7 @@ export interface ApiParts {
   clockRepair?: ClockRepair | undefined;
   doctor?: BoatDoctor | undefined;
   blackBox?: BoatBlackBox | undefined;
+  sourceHistory?: SourceHistory | undefined;
   hub: StreamHub;
   signalk: SignalK | undefined;
   webApps: readonly WebApp[];
@@ -95,13 +97,12 @@ export function apiOf(
   const { maxBodyBytes, bodyTimeoutMs } = settings;
   const { stores: { feed: { broker, sessions }, journal }, hub, access, transmit, link, doctor, blackBox, clock, log } =
     parts;
-  // Readers of recorded messages ask for their true times.
-  const wallUs = () => journal?.index.clock.now(clock.wallUs()) ?? clock.wallUs();
   const routes = boatRoutes({
     broker,
     hub,
     sessions,
-    clock: { monoMs: () => clock.monoMs(), wallUs },
+    // Readers of recorded messages ask for their true times.
+    clock: trueClockOf(clock, journal),
     metrics: metricsOf(parts),
     health,
     sending: {
@@ -117,6 +118,7 @@ export function apiOf(
     ...(doctor && { doctor: () => doctor.report() }),
     ledger: ledgerOf(parts),
     alerts: () => parts.integrations.alerts.recent,
+    ...(parts.sourceHistory && { sourceHistory: parts.sourceHistory }),
     ...(blackBox && {
       blackBox: { list: () => blackBox.box.list(), pathOf: (name) => blackBox.box.pathOf(name), mark: blackBox.mark },
     }),
@@ -160,8 +162,22 @@ function metricsOf(
 
 /** Evaluates the health of the server on each call. */
 export function healthOf(
-  { stores, rollup, past, clockRepair, doctor, blackBox, signalk, pipelines, transmit, integrations, link, tls, clock }:
-    ApiParts,
+  {
+    stores,
+    rollup,
+    past,
+    clockRepair,
+    doctor,
+    blackBox,
+    sourceHistory,
+    signalk,
+    pipelines,
+    transmit,
+    integrations,
+    link,
+    tls,
+    clock,
+  }: ApiParts,
   busSilenceMs: () => number | undefined,
 ): () => Health {
   const startedMs = clock.monoMs();
@@ -181,6 +197,7 @@ export function healthOf(
         ...(past && { past: past.health() }),
         ...(clockRepair && { clock: clockRepair.health() }),
         ...doctor?.health(),
+        ...(sourceHistory && { source_history: sourceHistory.health() }),
         ...(blackBox && { black_box: blackBox.box.health() }),
         ...(tls && { tls: tls.health() }),
         ...(link?.certificate.endMs !== undefined && { replication_certificate: link.certificate.health() }),

@@ -5,6 +5,7 @@ import type { BoatFeed, StoreOptions } from "../feed/mod.ts";
 import { newStoredFrame, sourceOfId } from "../frame/mod.ts";
 import type { Alert } from "../integrations/mod.ts";
 import { PGN } from "../pgn/mod.ts";
+import { trueClockOf } from "./true_clock.ts";
 
 /** Options of a boat's black box. */
 export interface BlackBoxSettings {
@@ -49,9 +50,7 @@ export class BoatBlackBox {
     if (maxBytes === 0 || parent === undefined) return undefined;
     const { journal, feed: { broker } } = stores;
     const epoch = () => stores.epoch;
-    // Files have the true times, where the journal knows that the wall clock is wrong.
-    const wallUs = () => journal?.index.clock.now(wall.wallUs()) ?? wall.wallUs();
-    const clock: Clock = { monoMs: () => wall.monoMs(), wallUs };
+    const clock = trueClockOf(wall, journal);
     const frames = journal ? new JournalFrames(journal.index) : new RingFrames(broker, { epoch });
     const directory = `${parent}/${DIRECTORY}`;
     const box = await BlackBox.open({ directory, maxBytes, frames, numbers: broker.ring, epoch, clock, log });

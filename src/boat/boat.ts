@@ -19,6 +19,7 @@ import { type IntegrationOptions, Integrations } from "./integrations.ts";
 import { apiOf, type ApiParts, healthOf, nameOf, signalkOf } from "./api.ts";
 import { linkOf, openStored, type ReplicationOptions } from "./replication.ts";
 import { BoatFeed, type StoreOptions } from "../feed/mod.ts";
+import { trueClockOf } from "./true_clock.ts";
 import { BoatTransmit, type BoatTransmitOptions } from "./transmit.ts";
 import { Access, findWebApps, type Health, type LimitInForce, type VesselSettings } from "../http/mod.ts";
 import {
@@ -34,7 +35,7 @@ import {
 } from "../listen/mod.ts";
 import { Past } from "../past/mod.ts";
 import { SeriesRollup } from "../series/mod.ts";
-import { StreamMemory } from "../stream/mod.ts";
+import { SourceHistory, StreamMemory } from "../stream/mod.ts";
 import { IdentityRequests, type SendSettings } from "../transmit/mod.ts";
 import type { AlertRules } from "../integrations/mod.ts";
 import { BoatLink } from "../replication/mod.ts";
@@ -65,6 +66,8 @@ export interface BoatOptions
   signalk?: VesselSettings;
   /** Directory with web apps for Signal K, as npm installs them; default none. */
   webApps?: string;
+  /** Most bytes of the log of which device gave which quantity, in the state directory; 0: none. Default 8 MB. */
+  sourceHistoryBytes?: number;
   /** The cloud that receives every frame; default none. */
   replication?: ReplicationOptions;
 }
@@ -190,6 +193,7 @@ async function openParts(
     clockRepair,
     doctor,
     blackBox,
+    sourceHistory: sourceHistoryOf(settings, { stores, hub, clock, log }),
     hub,
     signalk,
     webApps,
@@ -224,7 +228,7 @@ async function startListening(options: BoatOptions, given: ListeningParts): Prom
     transmit.stop();
     await closeBuses();
     await Promise.all([link?.stop(), integrations.stop()]);
-    await parts.blackBox?.stop();
+    await Promise.all([parts.blackBox?.stop(), parts.sourceHistory?.stop()]);
     signalk?.stop();
     hub.stop();
     stall.stop();
@@ -301,6 +305,21 @@ async function closeStores(
   await rollup?.stop();
 }
 
+/** Which device gave which quantity when; undefined if it is off, or there is no directory for it. */
+function sourceHistoryOf(
+  { stateDirectory: directory, sourceHistoryBytes: maxBytes }: Pick<
+    BoatSettings,
+    "stateDirectory" | "sourceHistoryBytes"
+  >,
+  { stores: { journal, feed: { broker } }, hub: { sources }, clock, log }: Pick<
+    ApiParts,
+    "stores" | "hub" | "clock" | "log"
+  >,
+): SourceHistory | undefined {
+  if (directory === undefined || maxBytes === 0) return undefined;
+  return new SourceHistory({ directory, maxBytes, sources, broker, clock: trueClockOf(clock, journal), log });
+}
+
 /** Corrects recorded times; undefined if nothing is recorded. */
 function clockRepairOf(
   { journal }: Pick<BoatOptions, "journal">,
@@ -339,6 +358,7 @@ function runHousekeeping(
     clockRepair,
     doctor,
     blackBox,
+    sourceHistory,
     pipelines,
     integrations,
     clock,
@@ -364,6 +384,7 @@ function runHousekeeping(
     doctor?.runHousekeeping(lastRoundMs);
     integrations.check({ broker, pipelines, health: health() }, lastRoundMs);
     blackBox?.runHousekeeping();
+    sourceHistory?.runHousekeeping();
     lastRoundMs = nowMs;
     beat();
   };

@@ -7,7 +7,7 @@ import type { ConnectionOptions } from "../listen/mod.ts";
 import { LINK_LIMITS, type LinkLimits } from "../replication/mod.ts";
 import type { PreferredSources } from "../quantities/mod.ts";
 import { DEFAULT_SERIES_PGNS } from "../series/mod.ts";
-import type { SessionLimits } from "../stream/mod.ts";
+import { DEFAULT_SOURCE_HISTORY_BYTES, type SessionLimits } from "../stream/mod.ts";
 import type { SendRule } from "../transmit/mod.ts";
 
 /** Options of every server that do not change while it runs. */
@@ -124,6 +124,7 @@ export const BOAT_DEFAULTS = {
   alertDedupWindowMs: 5 * 60_000,
   busSilenceTimeoutMs: undefined,
   busSilenceThresholdMs: undefined,
+  sourceHistoryBytes: DEFAULT_SOURCE_HISTORY_BYTES,
   blackBoxBytes: DEFAULT_BLACKBOX_BYTES,
   preferredSources: NO_PREFERRED_SOURCES,
   replicationLimits: LINK_LIMITS,

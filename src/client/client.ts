@@ -13,6 +13,7 @@ import type { BoatReplication } from "./types_cloud.ts";
 import type { FieldSpan, KnownPgn, PgnDetails } from "./types_pgn.ts";
 import type { BoatLedger, LedgerQuery } from "./types_ledger.ts";
 import type { SeriesQuery, SeriesReply } from "./types_series.ts";
+import type { SourceHistoryQuery, SourceHistoryReply } from "./types_source_history.ts";
 import type { VoyagesQuery, VoyagesReply } from "./types_voyages.ts";
 import type {
   BoatAlert,
@@ -105,6 +106,23 @@ export class Client {
   /** What a skipper reads, such as depth: newest values by device, their ages, and the preferred device. */
   async sources({ signal }: CallOptions = {}): Promise<QuantitySources[]> {
     return await this.#api.json<QuantitySources[]>("/sources", { signal });
+  }
+
+  /**
+   * Which device gave each quantity when, and which one was preferred.
+   *
+   * @throws {ApiError} 503: the server keeps no such history; 404: it is a cloud, or older
+   */
+  async sourceHistory(
+    { from, to, quantities: quantity }: SourceHistoryQuery,
+    { signal }: CallOptions = {},
+  ): Promise<SourceHistoryReply> {
+    const query = {
+      from: timeText(from),
+      ...(to !== undefined && { to: timeText(to) }),
+      ...(quantity && { quantity }),
+    };
+    return await this.#api.json<SourceHistoryReply>("/sources/history", { query, signal, timeoutMs: 0 });
   }
 
   /**

@@ -25,4 +25,5 @@ export type * from "./types_doctor.ts";
 export type * from "./types_pgn.ts";
 export type * from "./types_series.ts";
 export type * from "./types_ledger.ts";
+export type * from "./types_source_history.ts";
 export type * from "./types_voyages.ts";

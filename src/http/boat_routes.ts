@@ -2,7 +2,7 @@ import { type BlackBoxApi, blackBoxRoutes } from "./black_box.ts";
 import { formatTimeUs } from "../frame/mod.ts";
 import { healthSchema } from "./schemas.ts";
 import { type About, bindRows, type RouteTable } from "./routes.ts";
-import type { Sessions } from "../stream/mod.ts";
+import type { Sessions, SourceHistory } from "../stream/mod.ts";
 import type { Health } from "./status/health.ts";
 import { type Home, homeRoute, SERVER_LINKS } from "./page/home_route.ts";
 import type { Metrics } from "./status/metrics.ts";
@@ -22,6 +22,7 @@ import type { WebApp } from "./webapps.ts";
 import { signalkOpenRoutes } from "./signalk/routes.ts";
 import type { SeriesRollup } from "../series/mod.ts";
 import type { SeriesLimits } from "./series/series.ts";
+import { sourceHistoryRoute } from "./source_history.ts";
 import { closedSendRoutes, type SendApi, sendRoutes } from "./send/routes.ts";
 import { pgnRoutes, stateRoutes } from "./server_routes.ts";
 import { type LimitInForce, stateListRoutes, type TellableAlert } from "./state_lists.ts";
@@ -63,6 +64,8 @@ export interface BoatApi extends Omit<SessionApi, "sessions"> {
   ledger?: LedgerApi["ledger"];
   /** Newest alerts, newest first; left out: there are none. */
   alerts?: () => readonly TellableAlert[];
+  /** Left out: none is kept. */
+  sourceHistory?: Pick<SourceHistory, "read">;
   /** Left out: there is no black box. */
   blackBox?: BlackBoxApi;
   /** The settings that are limits; left out: not known. */
@@ -92,6 +95,7 @@ export function boatRoutes(api: BoatApi): RouteTable {
     ledgerRoute({ ...api, histories }),
     ...stateListRoutes(api),
     ...blackBoxRoutes(api.blackBox),
+    sourceHistoryRoute(api.sourceHistory, () => api.clock.wallUs()),
     ...pgnRoutes(),
     ...stateRoutes({
       ...api,

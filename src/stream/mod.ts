@@ -8,6 +8,8 @@
  *
  * @module
  */
+export { DEFAULT_SOURCE_HISTORY_BYTES, SourceHistory, type SourceHistoryReply } from "./source_history.ts";
+export type { LoggedDevice, QuantityHistory, SourceSpan } from "./source_spans.ts";
 export * from "./cursor.ts";
 export * from "./filters.ts";
 export * from "./first_of_interval.ts";

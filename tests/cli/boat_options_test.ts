@@ -170,6 +170,7 @@ const DEFAULTS: BoatSettings = {
   maxBodyBytes: 65_536,
   bodyTimeoutMs: 30_000,
   blackBoxBytes: 200_000_000,
+  sourceHistoryBytes: 8_000_000,
   signalk: true,
   slots: [],
   journalDir: "",

@@ -30,6 +30,7 @@ const ROUTES: Record<string, { query: string[]; codes: string[] }> = {
   "/proof": { query: [], codes: ["200"] },
   "/ledger": { query: ["from", "to"], codes: ["200", "400", "404", "503"] },
   "/sources": { query: [], codes: ["200"] },
+  "/sources/history": { query: ["from", "to", "quantity"], codes: ["200", "400", "503"] },
   "/ws": { query: [...FILTER, "decode", "labels"], codes: ["101", "400", "426", "503"] },
   "/devices": { query: ["at", "labels"], codes: ["200", "400", "404", "503"] },
   "/values": { query: [...FILTER, "at"], codes: ["200", "400", "404", "503"] },
@@ -112,6 +113,7 @@ Deno.test("every query parameter but times and fields is optional, of the right 
     exclude_name: { type: "string" },
     src: { type: "integer", minimum: 0, maximum: 255 },
     field: { type: "string" },
+    quantity: { type: "string" },
   };
   const single: Record<string, string> = {
     at: "string",

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { connect, type QuantitySources, type SourceEvent } from "../../src/client/mod.ts";
+import { connect, type QuantitySources, type SourceEvent, type SourceHistoryReply } from "../../src/client/mod.ts";
 import { formatName } from "../../src/frame/mod.ts";
 import { encode } from "../../src/pgn/mod.ts";
 import { TestBoat } from "../support/boat.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
+import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 import { SseClient } from "../support/sse_client.ts";
 
@@ -141,3 +142,43 @@ Deno.test("what a device sent before its NAME was known goes with it", NET, asyn
   boat.claim(7, { uniqueNumber: 8 });
   await eventually("no depth", async () => !await has("depth"));
 });
+
+Deno.test(
+  "the history of sources tells who gave a quantity when, and who was preferred",
+  needs({ permissions: ["net", "read", "write"] }),
+  () =>
+    inFolder(async (folder) => {
+      const clock = new FakeClock();
+      await using boat = await TestBoat.start({ clock, stateDirectory: folder });
+      await using sounders = new Sounders(boat, clock);
+      const [first, second] = sounders.names;
+      const depth = async (...quantities: string[]) => {
+        const parameters = quantities.map((each) => `&quantity=${each}`).join("");
+        const reply = await boat.get<SourceHistoryReply>(`/sources/history?from=2026-01-01T00:00:00Z${parameters}`);
+        return reply.quantities.find(({ quantity }) => quantity === "depth");
+      };
+      const both = await eventually("both", async () => {
+        const found = await depth();
+        return found?.spans.length === 2 && found;
+      });
+      assert.deepEqual(both.spans.map(({ name, src, bus }) => [name, src, bus]), [[first, 1, "can0"], [
+        second,
+        2,
+        "can0",
+      ]]);
+      assert.equal(await depth("stw"), undefined);
+      sounders.sending = [2];
+      const after = await eventually("the switch", async () => {
+        const found = await depth("depth");
+        return found?.preferred.length === 2 && found;
+      });
+      assert.deepEqual(after.preferred.map(({ name }) => name), [first, second]);
+      assert.equal(
+        (await boat.get<SourceHistoryReply>("/sources/history?from=2030-01-01T00:00:00Z&to=2031-01-01T00:00:00Z"))
+          .quantities.length,
+        0,
+      );
+      await using without = await TestBoat.start();
+      assert.equal((await fetch(`${without.url}/sources/history?from=2026-01-01T00:00:00Z`)).status, 503);
+    }),
+);
