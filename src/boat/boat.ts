@@ -166,6 +166,10 @@ async function openParts(
   const clockRepair = clockRepairOf(settings, { stores, clock, log });
   const drops = (bus: number) => counters[bus]?.drops;
   const doctor = await BoatDoctor.open(settings, { buses, drops, epoch: () => stores.epoch.toHex(), clock, log });
+  doctor?.doctor.listen(({ event, finding: { bus, kind, severity, src, name, text, advice } }) => {
+    const device = { ...(src !== undefined && { src }), ...(name !== undefined && { name }) };
+    integrations.alerts.finding({ bus, kind, severity, ...device, text, advice }, { isOver: event === "ended" });
+  });
   const publish = (message: Message) => {
     stores.publish(message);
     clockRepair?.message(message, broker.head);

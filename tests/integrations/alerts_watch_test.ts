@@ -331,3 +331,18 @@ Deno.test("in the end what was told is how things are, whatever happened", () =>
     }
   }
 });
+
+Deno.test("a finding of the network doctor gives an alert, its end another, and what is no problem none", () => {
+  const boat = new Watched();
+  const finding = { kind: "duplicate_name", severity: "critical", bus: "can0", text: "two", advice: "one" } as const;
+  boat.watch.finding({ ...finding, name: "0x01" }, { isOver: false });
+  boat.watch.finding({ ...finding, src: 7 }, { isOver: false });
+  boat.watch.finding({ ...finding, kind: "rate_high", severity: "info" }, { isOver: false });
+  assert.deepEqual(boat.pass(10), [
+    "1 finding:can0:duplicate_name:0x01 duplicate_name",
+    "1 finding:can0:duplicate_name:7 duplicate_name",
+  ]);
+  assert.deepEqual(boat.alerts[0]?.details, { bus: "can0", name: "0x01", advice: "one" });
+  boat.watch.finding({ ...finding, name: "0x01" }, { isOver: true });
+  assert.deepEqual(boat.pass(400), ["301 finding:can0:duplicate_name:0x01 duplicate_name_ended"]);
+});

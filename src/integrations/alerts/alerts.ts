@@ -14,7 +14,7 @@ import { ALERT_FILE_VERSION, parseAlerts, type StoredAlerts } from "./file.ts";
 import { AlertQueue } from "./queue.ts";
 import { AlertSender } from "./sender.ts";
 import type { Alert, AlertDraft, AlertRules } from "./types.ts";
-import { AlertWatch, type Facts } from "./watch.ts";
+import { AlertWatch, type Facts, type WatchedFinding } from "./watch.ts";
 
 /** Default options of alerts. */
 export const ALERT_DEFAULTS = {
@@ -147,6 +147,11 @@ export class Alerts {
   /** Processes a switch of a quantity's source. */
   source(event: SourceEvent): void {
     this.#watch.source(event);
+  }
+
+  /** Processes the beginning or the end of a finding of the network doctor. */
+  finding(finding: WatchedFinding, state: { isOver: boolean }): void {
+    this.#watch.finding(finding, state);
   }
 
   /**

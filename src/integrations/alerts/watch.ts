@@ -3,7 +3,7 @@ import { formatName, formatTimeUs } from "../../frame/mod.ts";
 import { manufacturerName } from "../../pgn/mod.ts";
 import type { SourceEvent } from "../../stream/mod.ts";
 import { type Condition, OK, type ReportedSubject, Subjects } from "./subjects.ts";
-import type { AlertDraft, AlertRules, WatchedBus, WatchedComponents } from "./types.ts";
+import type { AlertDraft, AlertRules, AlertSeverity, WatchedBus, WatchedComponents } from "./types.ts";
 
 /** A device that changes its address is removed for a moment; it is reported if it does not return within this time. */
 const DEVICE_GRACE_MS = 10_000;
@@ -62,9 +62,21 @@ export interface Facts {
   replication?: { readonly connected: boolean } | undefined;
 }
 
+/** What the network doctor has found. */
+export interface WatchedFinding {
+  kind: string;
+  severity: AlertSeverity;
+  bus: string;
+  /** Source address of the device; left out: the bus as a whole. */
+  src?: number;
+  name?: string;
+  text: string;
+  advice: string;
+}
+
 /**
  * Derives alerts from the state of the boat: buses (silent, bus-off, down), devices by their NAME (removed, returned), and
- * every component of health by one rule. Pure: times are parameters, monotonic milliseconds.
+ * every component of health by one rule; and findings of the network doctor. Pure: times are parameters, monotonic milliseconds.
  */
 export class AlertWatch {
   /** May be changed at any time. */
@@ -123,6 +135,13 @@ export class AlertWatch {
   source({ quantity, from, to, reason }: SourceEvent): void {
     if (!from || !to) return;
     this.#subjects.set(`source:${quantity}`, sourceSwitched(quantity, { from, to, reason }));
+  }
+
+  /** Processes the beginning or the end of a finding of the network doctor; those that are no problem cause no alert. */
+  finding(finding: WatchedFinding, { isOver }: { isOver: boolean }): void {
+    const { bus, kind, src, name, severity } = finding;
+    if (severity === "info") return;
+    this.#subjects.set(`finding:${bus}:${kind}:${name ?? src ?? ""}`, findingCondition(finding, isOver));
   }
 
   /** Evaluates the state of the boat. Returns the alerts that are due. */
@@ -255,6 +274,13 @@ function sourceSwitched(
   const summary = `${quantity} comes from ${now} now, no longer from ${before} (${reason})`;
   const details = { quantity, from: before, to: now, reason };
   return { key: now, type: "source_switched", severity: "warning", summary, details };
+}
+
+function findingCondition({ kind, severity, text, advice, ...device }: WatchedFinding, isOver: boolean): Condition {
+  const details = { ...device, advice };
+  return isOver
+    ? { key: OK, type: `${kind}_ended`, severity: "info", summary: `No longer: ${text}`, details }
+    : { key: "found", type: kind, severity, summary: text, details };
 }
 
 /** NAME, or the address where it is unknown. */
