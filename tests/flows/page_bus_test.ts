@@ -191,3 +191,30 @@ Deno.test("texts of hostile devices are shown as text in the views of bus and de
   }
   assert.deepEqual(errors, []);
 });
+
+Deno.test(
+  "the bus view shows what the network doctor has found, with advice and the messages that show it",
+  BROWSER,
+  async () => {
+    await using boat = await TestBoat.start();
+    await using browser = await Browser.start({ hosts: [] });
+    const { page, errors } = await opened(browser, boat, "#/bus");
+    const texts = async () => (await page.locator(".bus-findings").allTextContents()).join();
+    await eventually("no findings", async () => (await texts()).includes("Nothing that"));
+    const claims = [1, 2].map((low) => [low, 0, 0xe0, 0xd4, 0, 0x82, 0x32, 0xc0]);
+    const timer = setInterval(() => {
+      for (const data of claims) boat.say({ pgn: 60928, src: 35, data });
+    }, 500);
+    try {
+      await eventually("the finding", async () => /Critical: Two devices claim address 35 of can0/.test(await texts()));
+      await page.locator(".bus-findings a").click();
+      await eventually("the messages", async () => (await pgns(page)).join() === "60928");
+      await page.locator(".bus-findings button").click();
+      await eventually("the reason", async () => (await texts()).includes("The black box is off"));
+    } finally {
+      clearInterval(timer);
+    }
+    // The browser itself reports the refused mark.
+    assert.deepEqual(errors.filter((text) => !text.includes("503")), []);
+  },
+);

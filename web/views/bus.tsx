@@ -3,6 +3,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import type { ViewProps } from "../shell/boat_store.ts";
 import { linkTo } from "../shell/router.ts";
 import { BusState } from "./bus/bus_state.tsx";
+import { Findings } from "./bus/findings.tsx";
 import { FilterBox } from "./bus/filter_box.tsx";
 import { MessageList } from "./bus/message_list.tsx";
 import { MessagePanel, type Selected } from "./bus/message_panel.tsx";
@@ -47,6 +48,7 @@ export function Bus({ boat, rest }: ViewProps) {
   return (
     <>
       <h2 class="hidden-text">Bus</h2>
+      {!boat.cloud && <Findings boat={boat} />}
       <FilterBox monitor={monitor} first={rest ?? ""} onApply={apply} />
       <div class="bus-tools">
         <div role="group" aria-label="Messages" class="bus-modes">
