@@ -135,7 +135,7 @@ Deno.test(
         assert.match(text, /Report of Sea &#60;Otter&#62;/);
         assert.match(text, /H5000 &#38; &#60;b&#62;co/);
         const names = [...readZip(await Deno.readFile(zip)).keys()];
-        const lists = ["report.html", "health.json", "devices.json", "alerts.json", "blackbox.json"];
+        const lists = ["report.html", "health.json", "devices.json", "alerts.json", "blackbox.json", "doctor.json"];
         assert.deepEqual(names.filter((name) => !name.startsWith("blackbox/")).sort(), lists.sort());
         const again = await runCommand(["report", "-server", "http://127.0.0.1:1", "-o", folder]);
         assert.equal(again.code, 1);
