@@ -166,10 +166,7 @@ async function openParts(
   const clockRepair = clockRepairOf(settings, { stores, clock, log });
   const drops = (bus: number) => counters[bus]?.drops;
   const doctor = await BoatDoctor.open(settings, { buses, drops, epoch: () => stores.epoch.toHex(), clock, log });
-  doctor?.doctor.listen(({ event, finding: { bus, kind, severity, src, name, text, advice } }) => {
-    const device = { ...(src !== undefined && { src }), ...(name !== undefined && { name }) };
-    integrations.alerts.finding({ bus, kind, severity, ...device, text, advice }, { isOver: event === "ended" });
-  });
+  if (doctor) alertOfFindings(doctor, integrations);
   const publish = (message: Message) => {
     stores.publish(message);
     clockRepair?.message(message, broker.head);
@@ -322,6 +319,13 @@ function sourceHistoryOf(
 ): SourceHistory | undefined {
   if (directory === undefined || maxBytes === 0) return undefined;
   return new SourceHistory({ directory, maxBytes, sources, broker, clock: trueClockOf(clock, journal), log });
+}
+
+function alertOfFindings({ doctor }: BoatDoctor, { alerts }: Integrations): void {
+  doctor.listen(({ event, finding: { bus, kind, severity, src, name, text, advice } }) => {
+    const device = { ...(src !== undefined && { src }), ...(name !== undefined && { name }) };
+    alerts.finding({ bus, kind, severity, ...device, text, advice }, { isOver: event === "ended" });
+  });
 }
 
 /** Corrects recorded times; undefined if nothing is recorded. */

@@ -35,7 +35,7 @@ function whoRows(asked: Caller[]): RouteTable {
       summary: "Tells who asks",
       scope,
       parts: noQuery,
-      body: z.unknown(),
+      body: z.unknown().refine((body) => body !== undefined),
       replies: { 200: ["application/json", z.unknown()] },
       answer: (_body, _parts, { caller }) => {
         asked.push(caller);
