@@ -11,6 +11,10 @@ import { WindowBlocks, type WindowRange } from "./window.ts";
 export const DEFAULT_BLACKBOX_BYTES = 200_000_000;
 /** Events whose frames are not written yet; beyond it an event is only logged. */
 export const MAX_PENDING_EVENTS = 64;
+/** Kinds of events whose files are deleted last: somebody asked for them. */
+const KEPT_LONGEST: ReadonlySet<string> = new Set(["mark", "mob"]);
+/** An alert within this time after another one has no file of its own, milliseconds. */
+const SHARED_MS = 10_000;
 /** Frames that are read before other work gets its turn. */
 const FRAMES_A_TURN = 2048;
 /** Time for writing at a stop, milliseconds; what is not written then is written by the next start. */
@@ -92,7 +96,8 @@ export class BlackBox {
       const dueMs = nowMs + Math.min(AROUND_MS, Math.max(0, AROUND_MS - agoMs));
       const pending: Pending = { state: "waiting", dueMs, isResumed: true };
       box.#known.set(event.name, { event, bytes, ...(bytes === 0 && { pending }) });
-      box.#recent.note(event.subject, { name: event.name, atMs: nowMs - Math.max(0, agoMs) });
+      // The clock may be behind.
+      if (agoMs >= 0) box.#recent.note(event.subject, { name: event.name, atMs: nowMs - agoMs });
     }
     return box;
   }
@@ -119,8 +124,11 @@ export class BlackBox {
     const { clock, log, frames, epoch } = this.#options;
     const { kind, subject, text } = event;
     const nowMs = clock.monoMs();
-    const recent = this.#recent.find(subject, nowMs);
-    if (recent !== undefined) return { name: recent, isNew: false };
+    const recent = this.#recent.find(subject, nowMs) ?? this.#sharedBy(kind, nowMs);
+    if (recent !== undefined && this.#isKept(recent)) {
+      if (this.#recent.find(subject, nowMs) === undefined) this.#recent.note(subject, { name: recent, atMs: nowMs });
+      return { name: recent, isNew: false };
+    }
     if (this.#isStopped || this.#needed().length >= MAX_PENDING_EVENTS) {
       log.warn("event not kept in the black box", { kind, subject, text });
       return undefined;
@@ -170,6 +178,19 @@ export class BlackBox {
     return [...this.#known.values()].filter((known): known is Known & { pending: Pending } =>
       known.pending !== undefined && known.pending.state !== "failed"
     );
+  }
+
+  /** A cause has several effects: the file that an alert has begun some seconds before has the frames of this one. */
+  #sharedBy(kind: string, nowMs: number): string | undefined {
+    if (KEPT_LONGEST.has(kind)) return undefined;
+    const earliestMs = nowMs + AROUND_MS - SHARED_MS;
+    return this.#needed().findLast(({ pending: { isResumed, dueMs } }) => !isResumed && dueMs >= earliestMs)?.event
+      .name;
+  }
+
+  #isKept(name: string): boolean {
+    const known = this.#known.get(name);
+    return known !== undefined && known.pending?.state !== "failed";
   }
 
   #isCurrent({ epoch }: StoredEvent): boolean {
@@ -249,7 +270,8 @@ export class BlackBox {
 
   async #prune(): Promise<void> {
     const { maxBytes = DEFAULT_BLACKBOX_BYTES } = this.#options;
-    const complete = [...this.#known.values()].filter(({ pending }) => pending === undefined);
+    const complete = [...this.#known.values()].filter(({ pending }) => pending === undefined)
+      .sort((a, b) => Number(KEPT_LONGEST.has(a.event.kind)) - Number(KEPT_LONGEST.has(b.event.kind)));
     let total = complete.reduce((sum, { bytes }) => sum + bytes, 0);
     for (const { event, bytes } of complete) {
       if (total <= maxBytes) return;

@@ -12,10 +12,12 @@ import {
   NO_PRODUCT,
   readMemoryBlock,
 } from "../journal/mod.ts";
-import type { WindowRange } from "./window.ts";
+import { lowestOf, MAX_WINDOW_FRAMES, type WindowRange } from "./window.ts";
 
 /** Frames that are collected before other work gets its turn. */
 const FRAMES_A_TURN = 2048;
+/** Most frames that are collected before an event is written. */
+const MAX_COLLECTED_FRAMES = 2 * MAX_WINDOW_FRAMES;
 
 /** Where the frames of a window come from. */
 export interface FrameStore {
@@ -41,9 +43,9 @@ export class JournalFrames implements FrameStore {
   collect(): void {}
   release(): void {}
 
-  async *blocks({ fromSeq, fromUs }: WindowRange, epochWord: number): AsyncIterable<Block> {
-    const from = fromUs === undefined ? { fromSeq } : { fromUs };
-    for await (const { block } of this.#index.epochBlocks({ ...from, epochWord, isCorrected: true })) yield block;
+  async *blocks(range: WindowRange, epochWord: number): AsyncIterable<Block> {
+    const fromSeq = lowestOf(range);
+    for await (const { block } of this.#index.epochBlocks({ fromSeq, epochWord, isCorrected: true })) yield block;
   }
 }
 
@@ -60,6 +62,8 @@ export class RingFrames implements FrameStore {
   /** Number of the next frame to collect; undefined: no event needs any. */
   #next: number | undefined;
   #isOpen = false;
+  /** Since the first event that needs some; beyond the limit further ones are missing: the disk hangs. */
+  #collected = 0;
   #collecting: Promise<void> | undefined;
 
   /** @param options.epoch returns the current epoch, 16 bytes */
@@ -88,7 +92,7 @@ export class RingFrames implements FrameStore {
   /** Collects some frames. Returns false at the end. */
   #collectSome(): boolean {
     const { ring } = this.#broker;
-    if (this.#next === undefined) return false;
+    if (this.#next === undefined || this.#collected >= MAX_COLLECTED_FRAMES) return false;
     // A new epoch began.
     if (ring.head < this.#next - 1) this.#restart(ring.base + 1);
     let expected = this.#next;
@@ -105,6 +109,7 @@ export class RingFrames implements FrameStore {
       }
       expected = seq + 1;
     }
+    this.#collected += Math.max(0, seq - this.#next);
     this.#next = seq;
     return seq <= ring.head;
   }
@@ -125,6 +130,7 @@ export class RingFrames implements FrameStore {
   #restart(next: number | undefined): void {
     this.#sealed = [];
     this.#isOpen = false;
+    this.#collected = 0;
     this.#next = next;
   }
 

@@ -23,6 +23,16 @@ export interface WindowRange {
   toUs?: number | undefined;
 }
 
+/** Most frames of a window before its first number: the time of these is that of a clock that may have been wrong. */
+const MAX_EARLIER_FRAMES = 240_000;
+/** Most frames of a window: two minutes of four buses with 2000 frames/s each. */
+export const MAX_WINDOW_FRAMES = 960_000;
+
+/** The lowest number that may belong to a window. */
+export function lowestOf({ fromSeq, fromUs }: WindowRange): number {
+  return fromUs === undefined ? fromSeq : Math.max(1, fromSeq - MAX_EARLIER_FRAMES);
+}
+
 /** Collects the frames of a window into blocks, and counts those that are missing. Pure. */
 export class WindowBlocks {
   readonly #builder = new BlockBuilder({ blockBytes: DEFAULT_BLOCK_BYTES });
@@ -63,7 +73,8 @@ export class WindowBlocks {
     const { seq, timeUs } = frame;
     if (seq > throughSeq) return false;
     if (timeUs > toUs) return timeUs <= toUs + MAX_DISORDER_US;
-    if (seq < fromSeq && timeUs < fromUs) return true;
+    if (seq < fromSeq && (timeUs < fromUs || seq < lowestOf(this.#range))) return true;
+    if (this.#count >= MAX_WINDOW_FRAMES) return false;
     this.#devices.advance(index, this.#activate);
     const gap = seq > (this.#expected ?? seq) ? this.#noteGap(seq) : undefined;
     if (gap || !this.#isOpen) this.#begin(gap);

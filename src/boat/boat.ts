@@ -322,9 +322,9 @@ function sourceHistoryOf(
 }
 
 function alertOfFindings({ doctor }: BoatDoctor, { alerts }: Integrations): void {
-  doctor.listen(({ event, finding: { bus, kind, severity, src, name, text, advice } }) => {
+  doctor.listen(({ event, key, finding: { bus, kind, severity, src, name, text, advice } }) => {
     const device = { ...(src !== undefined && { src }), ...(name !== undefined && { name }) };
-    alerts.finding({ bus, kind, severity, ...device, text, advice }, { isOver: event === "ended" });
+    alerts.finding({ key, bus, kind, severity, ...device, text, advice }, { isOver: event === "ended" });
   });
 }
 

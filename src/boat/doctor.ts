@@ -19,7 +19,7 @@ export interface BoatDoctorOptions {
   doctor?: boolean;
   /** Most pairs of device and PGN that it tracks; default 4096. */
   doctorMaxStreams?: number;
-  /** Directory for what it has learned; default none: it begins anew at each start. */
+  /** Directory for what it has learned; default none: what it has learned is lost at a restart. */
   stateDirectory?: string;
 }
 

@@ -2,9 +2,11 @@ import { formatName, formatTimeUs } from "../frame/mod.ts";
 import { type Finding, FINDING_KINDS, type FrameReference, type KindRow, type Severity } from "./kinds.ts";
 import type { Report } from "./model.ts";
 
-/** A finding has begun or ended. */
+/** A finding has begun, has become more or less severe, or has ended. */
 export interface FindingEvent {
-  event: "found" | "ended";
+  event: "found" | "changed" | "ended";
+  /** Identifies the finding. */
+  key: string;
   finding: Finding;
 }
 
@@ -60,11 +62,13 @@ export class Findings {
       entry = { row, finding: newFinding(report, { row, nowUs }), sinceMs: nowMs, lastMs: nowMs, isFound: false };
       this.#entries.set(key, entry);
     }
+    const { severity } = entry.finding;
     this.#update(entry, report, nowUs);
     entry.lastMs = nowMs;
+    if (entry.isFound && entry.finding.severity !== severity) this.#notify("changed", { key, ...entry });
     if (entry.isFound || nowMs - entry.sinceMs < entry.row.confirmMs) return;
     entry.isFound = true;
-    this.#notify("found", entry);
+    this.#notify("found", { key, ...entry });
   }
 
   /** Ends findings whose cause is gone. */
@@ -83,7 +87,7 @@ export class Findings {
 
   #end(key: string, entry: Entry): undefined {
     this.#entries.delete(key);
-    if (entry.isFound) this.#notify("ended", entry);
+    if (entry.isFound) this.#notify("ended", { key, ...entry });
   }
 
   #update({ finding }: Entry, { sender, text, confidence, severity, seqs = [] }: Report, nowUs: number): void {
@@ -102,8 +106,8 @@ export class Findings {
     }
   }
 
-  #notify(event: FindingEvent["event"], { finding }: Entry): void {
-    for (const listener of this.#listeners) listener({ event, finding: copyOf(finding) });
+  #notify(event: FindingEvent["event"], { key, finding }: Pick<Entry, "finding"> & { key: string }): void {
+    for (const listener of this.#listeners) listener({ event, key, finding: copyOf(finding) });
   }
 }
 

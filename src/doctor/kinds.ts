@@ -158,7 +158,7 @@ export const FINDING_KINDS: Readonly<Record<FindingKind, KindRow>> = {
   }),
   firmware_changed: row("info", {
     endS: 120,
-    advice: "If nobody has updated the device, ask; note the date, in case that a problem began then",
+    advice: "Ask who updated the device. Note the date: a later problem may have begun with this update",
   }),
   missing_device: row("warning", {
     endS: 10,

@@ -228,7 +228,7 @@ export class BusModel {
     return this.senders.find((sender) => sender?.name === name);
   }
 
-  /** All that were heard. */
+  /** All senders from which a message was received. */
   *all(): IterableIterator<Sender> {
     for (const sender of this.senders) if (sender) yield sender;
   }

@@ -5,7 +5,7 @@ import type { BusLoad } from "./model.ts";
 
 /** Interval of the rounds, milliseconds. */
 const ROUND_MS = 1000;
-/** A longer gap between two frames is none of the buses', milliseconds. */
+/** A longer gap between two frames is a gap in the recording, not silence of the bus, milliseconds. */
 const GAP_MS = 3000;
 const SEVERITIES: readonly Severity[] = ["critical", "warning", "info"];
 

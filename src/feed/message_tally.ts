@@ -26,7 +26,7 @@ export class MessageTally {
     this.#of(bus).inHand = frames;
   }
 
-  /** A message has gone its way: only from now on it counts, so that the counters in a block do not include its first message. */
+  /** Counts a message after it was recorded, so that the counters in a block do not include its first message. */
   end({ bus, frames = 1 }: Message, { isNumbered }: { isNumbered: boolean }): void {
     const tally = this.#of(bus);
     tally.inHand = 0;

@@ -330,8 +330,8 @@ export class Journal {
   async close(): Promise<void> {
     await this.#parts.retention?.stop();
     await this.#writer.close();
-    await this.#parts.evidence?.close();
     await this.#numbers.close();
+    await this.#parts.evidence?.close();
     this.#parts.guard.close();
   }
 }

@@ -1,7 +1,7 @@
 import type { BusCounts } from "../journal/mod.ts";
 
 /**
- * Why what came in a time is not known: the program was `stopped`, or had `crashed` (from its last sync on); the files were
+ * Why the traffic of an interval is unknown: the program was `stopped`, or had `crashed` (from its last sync on); the files were
  * `pruned`; the journal has `no_counters`, as those of older software; or it begins later, or ends before.
  */
 export type UnknownReason = "stopped" | "crashed" | "pruned" | "no_counters" | "before_journal" | "after_journal";

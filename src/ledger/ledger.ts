@@ -65,7 +65,7 @@ interface Hole {
   disk: number;
   /** Of them, numbers that were assigned and never reached the journal, by a fault of the server. */
   fault: number;
-  /** Why the others that the journal has not lost itself are not there. */
+  /** Why the remaining messages are missing. */
   cause: "pruned" | "damaged" | "not_recorded";
 }
 
@@ -129,7 +129,7 @@ export class LedgerWalk {
     this.#findHole(end);
     if (!isRecording) this.#hole.cause = "not_recorded";
     // The oldest files go first: if there is a block of this run, the numbers after it were never in a file.
-    else if (this.#next?.run === run.id) this.#hole.fault = this.#hole.numbers;
+    else if (this.#next?.run === run.id && this.#hole.cause !== "damaged") this.#hole.fault = this.#hole.numbers;
     this.#cut(end.begin, end);
   }
 
@@ -280,7 +280,8 @@ export class LedgerWalk {
     });
     const sum = (key: "disk" | "rest") => changes.reduce((total, change) => total + change[key], 0);
     // What the journal declares as lost and has not counted stays unexplained.
-    const rest = hole.numbers - Math.max(sum("disk"), hole.disk);
+    // Those of a former epoch that the journal has counted are in no hole of this one.
+    const rest = Math.max(0, hole.numbers - Math.max(sum("disk"), hole.disk));
     const isAlone = changes.length === 1;
     // Which bus the missing numbers belong to is known only if all are explained.
     const isExplained = isAlone || sum("rest") === rest;

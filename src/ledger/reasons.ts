@@ -24,7 +24,7 @@ export const MISSING_TEXTS: Readonly<Record<string, string>> = {
 /** Why it is not known what came, for people. */
 export const UNKNOWN_TEXTS: Readonly<Record<string, string>> = {
   stopped: "the server was not running",
-  crashed: "the server had ended without a stop",
+  crashed: "the server crashed",
   pruned: "the files were deleted",
   no_counters: "the files have no counters",
   before_journal: "the journal begins later",

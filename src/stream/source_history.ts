@@ -1,4 +1,4 @@
-import { type Clock, errorText, LineLog, type Logger } from "../base/mod.ts";
+import { type Clock, errorText, LineLog, type Logger, turn } from "../base/mod.ts";
 import type { Broker } from "../broker/mod.ts";
 import type { SourceDevice } from "../quantities/mod.ts";
 import type { SourceWatch } from "./live/source_watch.ts";
@@ -16,7 +16,9 @@ import {
 const FILE = "sources.log";
 /** Default size of the log, bytes: some years of a usual boat. */
 export const DEFAULT_SOURCE_HISTORY_BYTES = 8_000_000;
-/** Interval of looking which values are fresh, milliseconds. */
+/** Lines that are read before other work gets its turn. */
+const LINES_A_TURN = 1000;
+/** Interval of checking which values are fresh, milliseconds. */
 const LOOK_MS = 10_000;
 /** A device that is silent for less has not stopped, milliseconds. */
 const PAUSE_MS = 60_000;
@@ -107,8 +109,11 @@ export class SourceHistory {
     const replay = new SourceReplay();
     const reading = this.#working.then(async () => (await this.#file.read())?.values ?? []);
     this.#working = reading.then(() => {}, () => {});
-    for (const line of await reading) replay.add(line);
-    for (const line of this.#waiting) replay.add(line);
+    let added = 0;
+    for (const line of [...await reading, ...this.#waiting]) {
+      replay.add(line);
+      if (++added % LINES_A_TURN === 0) await turn();
+    }
     const { sinceMs } = replay;
     return {
       sinceMs: Number.isFinite(sinceMs) ? sinceMs : undefined,

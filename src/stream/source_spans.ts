@@ -55,7 +55,7 @@ export class SourceReplay {
     return this.#sinceMs;
   }
 
-  /** Adds a line. Others than ours are ignored. */
+  /** Adds a line. Ignores lines in another format. */
   add(line: unknown): void {
     if (!Array.isArray(line)) return;
     const [first, second, id, change]: unknown[] = line;
@@ -126,7 +126,7 @@ export class SourceReplay {
   #endAll(): void {
     for (const key of [...this.#open.keys()]) this.#end(key, this.#lastMs);
     this.#lastMs = -Infinity;
-    // Each run numbers its devices anew.
+    // Device numbers start again with each run.
     this.#devices.clear();
   }
 }

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { cp } from "node:fs/promises";
 import type { BlackBoxFile } from "../../src/blackbox/mod.ts";
+import { WindowBlocks } from "../../src/blackbox/window.ts";
+import { newStoredFrame } from "../../src/frame/mod.ts";
 import { readJournalDirectory } from "../../src/journal/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
@@ -110,21 +112,37 @@ Deno.test(
     }),
 );
 
-Deno.test("one file for a subject and ten minutes, one for each subject", DISK, () =>
-  inFolder(async (folder) => {
-    await using boat = await RecordedBoat.open(folder, { clock: new FakeClock() });
-    boat.run(MINUTE);
-    const note = (subject: string) =>
-      boat.black.box.note({ kind: "x", subject, text: "", timeUs: boat.clock.wallUs() });
-    const first = note("a");
-    assert.deepEqual(note("a"), { name: first?.name, isNew: false });
-    assert.notEqual(note("b")?.name, first?.name);
-    boat.run(9.9 * MINUTE, { stepMs: 1000 });
-    assert.deepEqual(note("a"), { name: first?.name, isNew: false });
-    boat.run(0.2 * MINUTE, { stepMs: 1000 });
-    assert.equal(note("a")?.isNew, true);
-    assert.equal(boat.black.box.list().length, 3);
-  }));
+Deno.test(
+  "one file for a subject and ten minutes, and for alerts within ten seconds; a mark has its own",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      await using boat = await RecordedBoat.open(folder, { clock: new FakeClock() });
+      boat.run(MINUTE);
+      const note = (subject: string) =>
+        boat.black.box.note({ kind: "x", subject, text: "", timeUs: boat.clock.wallUs() });
+      const first = note("a");
+      assert.deepEqual(note("a"), { name: first?.name, isNew: false });
+      assert.deepEqual(note("b"), { name: first?.name, isNew: false });
+      assert.equal(boat.black.mark("")?.isNew, true);
+      boat.run(11_000, { stepMs: 1000 });
+      assert.deepEqual(note("b"), { name: first?.name, isNew: false });
+      assert.equal(note("c")?.isNew, true);
+      boat.run(9.7 * MINUTE, { stepMs: 1000 });
+      assert.deepEqual(note("a"), { name: first?.name, isNew: false });
+      boat.run(0.2 * MINUTE, { stepMs: 1000 });
+      assert.equal(note("a")?.isNew, true);
+      assert.equal(boat.black.box.list().length, 4);
+    }),
+);
+
+Deno.test("of the run before an event has few frames, however wrong its clock was", () => {
+  const frame = { ...newStoredFrame(), timeUs: 1, data: new Uint8Array(8), length: 8 };
+  const range = { fromSeq: 500_000, throughSeq: 500_001, fromUs: 0 };
+  const window = new WindowBlocks(range, { epoch: new Uint8Array(16).fill(1) });
+  for (const seq of [1, 259_999, 260_000, 500_000, 500_001]) window.add({ ...frame, seq }, 0);
+  assert.equal(window.end()?.window.count, 3);
+});
 
 Deno.test("a man-overboard message is an event, and its frame is in the file", DISK, () =>
   inFolder(async (folder) => {

@@ -50,7 +50,7 @@ Deno.test("vbg ledger ends with 1, and says by how much, when the sums are not e
   assert.equal(code, 1);
   assert.match(out, /not recorded +1 {2}the disk was full/);
   assert.match(out, /in the cloud +3 {2}acknowledged\n +2 {2}stored/);
-  assert.match(out, /\(1m\): the server had ended without a stop; the interface counted 4 812 frames; 7 messages/);
+  assert.match(out, /\(1m\): the server crashed; the interface counted 4 812 frames; 7 messages/);
   assert.match(out, /can0 are not exact: 2 frames were received and are nowhere; 1 messages were numbered/);
   assert.doesNotMatch(out, /The sums are exact/);
 });

@@ -332,17 +332,22 @@ Deno.test("in the end what was told is how things are, whatever happened", () =>
   }
 });
 
-Deno.test("a finding of the network doctor gives an alert, its end another, and what is no problem none", () => {
+Deno.test("a finding of the network doctor gives an alert, what is worse another, its end a third, a mere note none", () => {
   const boat = new Watched();
-  const finding = { kind: "duplicate_name", severity: "critical", bus: "can0", text: "two", advice: "one" } as const;
-  boat.watch.finding({ ...finding, name: "0x01" }, { isOver: false });
-  boat.watch.finding({ ...finding, src: 7 }, { isOver: false });
-  boat.watch.finding({ ...finding, kind: "rate_high", severity: "info" }, { isOver: false });
-  assert.deepEqual(boat.pass(10), [
-    "1 finding:can0:duplicate_name:0x01 duplicate_name",
-    "1 finding:can0:duplicate_name:7 duplicate_name",
-  ]);
-  assert.deepEqual(boat.alerts[0]?.details, { bus: "can0", name: "0x01", advice: "one" });
-  boat.watch.finding({ ...finding, name: "0x01" }, { isOver: true });
-  assert.deepEqual(boat.pass(400), ["301 finding:can0:duplicate_name:0x01 duplicate_name_ended"]);
+  const finding = { kind: "bus_load", severity: "warning", bus: "can0", text: "full", advice: "less" } as const;
+  const [one, other] = [{ ...finding, key: "one", name: "0x01" }, { ...finding, key: "other", src: 7 }];
+  boat.watch.finding(one, { isOver: false });
+  boat.watch.finding(other, { isOver: false });
+  boat.watch.finding({ ...finding, key: "note", severity: "info" }, { isOver: false });
+  assert.deepEqual(boat.pass(10), ["1 finding:one bus_load", "1 finding:other bus_load"]);
+  assert.deepEqual(boat.alerts[0]?.details, { bus: "can0", name: "0x01", advice: "less" });
+  boat.watch.finding({ ...one, severity: "critical" }, { isOver: false });
+  assert.deepEqual(boat.pass(10), ["11 finding:one bus_load"]);
+  // What becomes a note is over, and its end, which is a note, is not missed.
+  boat.watch.finding({ ...one, severity: "info" }, { isOver: false });
+  boat.watch.finding({ ...other, severity: "info" }, { isOver: true });
+  assert.deepEqual(boat.pass(400), ["301 finding:other bus_load_ended", "311 finding:one bus_load_ended"]);
+  boat.watch.finding(other, { isOver: false });
+  assert.deepEqual(boat.pass(400), ["601 finding:other bus_load"]);
+  assert.deepEqual(boat.watch.reported, [], "the next run begins without");
 });

@@ -164,8 +164,9 @@ class BlockRepair {
       const place = { timeUs: builder.firstTimeUs, firstSeq: builder.firstSeq };
       done.push({ ...place, data: this.#pack(builder.finish()) });
     };
-    const { gap: _, ...metadata } = block.metadata;
-    begin(gap ? { ...metadata, gap } : block.metadata, 0);
+    // The counters are those of the beginning and of the end of the whole block.
+    const { gap: own, counts, end: _, ...metadata } = block.metadata;
+    begin({ ...metadata, ...(counts && { counts }), ...(gap ?? own ? { gap: gap ?? own } : {}) }, 0);
     const frame = newStoredFrame();
     for (const cursor = block.frames(); cursor.index < frames && cursor.next(frame);) {
       if (builder.append(frame.seq, frame) === "added") continue;

@@ -19,7 +19,7 @@ const OPAQUE: ReadonlySet<string> = new Set(["binary", "variable", "value", "par
 /** NAMEs of devices, which are described as bytes. */
 const NAME_FIELD = /network_id_name$/;
 /** Digits of a coordinate, in degrees or degrees and minutes. */
-const COORDINATE = /\d[°º]|-?\d{1,3}\.\d{4,}/;
+const COORDINATE = /\d[°º]|-?\d{1,3}\.\d{3,}|\d{1,3}\s+\d{1,2}\.\d/;
 const WITHHELD = "(withheld: it may tell a position)";
 
 /**
@@ -132,7 +132,7 @@ export function withoutPositions({ doctor, alerts, events, health, ...content }:
       findings: doctor.findings.map((each) => ({ ...each, text: withheld(each.text), advice: withheld(each.advice) })),
     },
     alerts: alerts.map((each) => ({ ...each, summary: withheld(each.summary) })),
-    events: events.map((each) => ({ ...each, text: withheld(each.text) })),
+    events: events.map((each) => ({ ...each, text: each.kind === "mark" ? WITHHELD : withheld(each.text) })),
     health: health && {
       ...health,
       components: Object.fromEntries(

@@ -26,7 +26,7 @@ const options = {
     name: "evidence-key",
     placeholder: "FILE",
     help:
-      "Public key of the boat, PEM. Repeat it for keys of before. Default: evidence.pub.pem in the directory of the files.",
+      "Public key of the boat, PEM. Repeat the flag for former keys. Default: evidence.pub.pem in the directory of the files.",
   }),
   ...outputOptions,
   ...programOptions,

@@ -1,6 +1,13 @@
 import type { Severity } from "../kinds.ts";
 import type { LoadMeter } from "../load.ts";
-import type { BusModel, BusReading, Check, Context, ErrorFrameCounts } from "../model.ts";
+import {
+  BUS_SILENCE_MS,
+  type BusModel,
+  type BusReading,
+  type Check,
+  type Context,
+  type ErrorFrameCounts,
+} from "../model.ts";
 
 /** Load of ten seconds from which a bus is overloaded, percent; it ends below the lower one. */
 const HIGH_LOAD = { from: 75, until: 65, critical: 92 } as const;
@@ -80,8 +87,13 @@ export class BusCheck implements Check {
 
   #checkState(bus: BusModel): void {
     const state = bus.reading && STATES[bus.reading.controller];
-    if (!state) return;
+    // Alone on a bus that is switched off, nobody acknowledges this computer's frames.
+    if (!state || bus.reading?.controller !== "bus-off" && this.#isAlone(bus)) return;
     this.#context.report({ kind: "bus_errors", bus, ...state, text: `${state.text} (${bus.name})`, confidence: 1 });
+  }
+
+  #isAlone({ lastMs }: BusModel): boolean {
+    return this.#context.nowMs - lastMs > BUS_SILENCE_MS;
   }
 
   #checkErrors(bus: BusModel): void {
@@ -95,7 +107,7 @@ export class BusCheck implements Check {
     const first = history[0]?.counts;
     for (const kind of ERROR_KINDS) {
       const errors = counts[kind] - (first?.[kind] ?? 0);
-      if (errors < MIN_ERRORS) continue;
+      if (errors < MIN_ERRORS || kind === "no_acknowledge" && this.#isAlone(bus)) continue;
       const { text, advice } = ERROR_TEXTS[kind];
       this.#context.report({
         kind: "error_frames",

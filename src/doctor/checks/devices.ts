@@ -81,7 +81,11 @@ export class DeviceCheck implements Check {
     const { nowMs } = this.#context;
     const known = [...this.#memory.devicesOf(bus)].map((device) => ({ device, sender: senderOf(bus, device) }));
     const present = known.filter(({ sender }) => sender && !isSilent(sender, nowMs));
-    const gone = known.filter(({ sender }) => sender && isSilent(sender, nowMs));
+    // After a pause of the bus, slow devices have as much time to start as those of earlier runs.
+    const mayStart = !bus.isSettled(nowMs, START_GRACE_MS);
+    const gone = known.filter(({ sender }) =>
+      sender && isSilent(sender, nowMs) && !(mayStart && sender.lastMs < bus.settledFromMs)
+    );
     const lately = known.filter(({ sender }) =>
       sender && isSilent(sender, nowMs, TOGETHER.afterMs) && sender.isActive(nowMs, TOGETHER.withinMs)
     );

@@ -64,6 +64,8 @@ export interface Facts {
 
 /** What the network doctor has found. */
 export interface WatchedFinding {
+  /** Identifies the finding. */
+  key: string;
   kind: string;
   severity: AlertSeverity;
   bus: string;
@@ -100,7 +102,8 @@ export class AlertWatch {
 
   /** Reported conditions that have not ended, to be stored for the next run. */
   get reported(): ReportedSubject[] {
-    return this.#subjects.reported;
+    // The doctor of the next run does not know which of its findings were reported.
+    return this.#subjects.reported.filter(({ subject }) => !subject.startsWith(FINDING));
   }
 
   /** Processes a change of the device table. Devices without a NAME are ignored. */
@@ -139,9 +142,7 @@ export class AlertWatch {
 
   /** Processes the beginning or the end of a finding of the network doctor; those that are no problem cause no alert. */
   finding(finding: WatchedFinding, { isOver }: { isOver: boolean }): void {
-    const { bus, kind, src, name, severity } = finding;
-    if (severity === "info") return;
-    this.#subjects.set(`finding:${bus}:${kind}:${name ?? src ?? ""}`, findingCondition(finding, isOver));
+    this.#subjects.set(FINDING + finding.key, findingCondition(finding, isOver || finding.severity === "info"));
   }
 
   /** Evaluates the state of the boat. Returns the alerts that are due. */
@@ -221,6 +222,7 @@ export class AlertWatch {
 }
 
 const COMPONENT = "component:";
+const FINDING = "finding:";
 
 function linkCondition(bus: string, state: Exclude<WatchedBus["state"], { type: "closed" }>): Condition {
   if (state.type === "up") {
@@ -276,11 +278,14 @@ function sourceSwitched(
   return { key: now, type: "source_switched", severity: "warning", summary, details };
 }
 
-function findingCondition({ kind, severity, text, advice, ...device }: WatchedFinding, isOver: boolean): Condition {
+function findingCondition(
+  { kind, severity, text, advice, key: _, ...device }: WatchedFinding,
+  isOver: boolean,
+): Condition {
   const details = { ...device, advice };
   return isOver
     ? { key: OK, type: `${kind}_ended`, severity: "info", summary: `No longer: ${text}`, details }
-    : { key: "found", type: kind, severity, summary: text, details };
+    : { key: severity, type: kind, severity, summary: text, details };
 }
 
 /** NAME, or the address where it is unknown. */

@@ -21,6 +21,7 @@ import {
   encodeTable,
   type Entry,
   ENTRY_BUS_BYTES,
+  joinTable,
   NO_PRODUCT,
 } from "./device_table.ts";
 import { OversizedMessageError } from "../errors.ts";
@@ -237,7 +238,7 @@ export class BlockBuilder {
 
   #addEnd(end: BlockEnd): void {
     const metadata = concat([this.#metadata, encodeEndEntry(end)]);
-    const table = encodeTable([...this.#entries, ...this.#claimEntries()], metadata);
+    const table = joinTable([...this.#entries, ...this.#claimEntries()], metadata);
     const fits = table.length <= MAX_TABLE_BYTES && this.#at + table.length + TRAILER_BYTES <= this.blockBytes;
     if (fits) this.#metadata = metadata;
   }

@@ -64,11 +64,16 @@ export function encodeEntries(devices: readonly BlockDevice[], { maxBytes }: { m
   });
 }
 
-/** Encodes the table's region: entries and metadata. */
-export function encodeTable(entries: readonly Entry[], metadata: Uint8Array): Uint8Array<ArrayBuffer> {
+/** The table's region, of any length: entries and metadata. */
+export function joinTable(entries: readonly Entry[], metadata: Uint8Array): Uint8Array<ArrayBuffer> {
   const count = Uint8Array.of(entries.length & 0xff, entries.length >> 8);
   const buses = encodeEntryBuses(entries.map(({ bus }) => bus));
-  const table = concat([count, ...entries.map(({ bytes }) => bytes), metadata, buses]);
+  return concat([count, ...entries.map(({ bytes }) => bytes), metadata, buses]);
+}
+
+/** As {@linkcode joinTable}. @throws {RangeError} it is too long for a block */
+export function encodeTable(entries: readonly Entry[], metadata: Uint8Array): Uint8Array<ArrayBuffer> {
+  const table = joinTable(entries, metadata);
   if (table.length > MAX_TABLE_BYTES) throw new RangeError(`Cannot write a device table of ${table.length} bytes`);
   return table;
 }

@@ -37,6 +37,8 @@ const REST_MS = 8;
 const RETRY_MS = 60_000;
 /** Longest time that a stop waits for signatures, milliseconds; the next start makes the others. */
 export const CLOSE_MS = 5000;
+/** Longest time until it has ended after that, milliseconds. */
+const ABORT_MS = 500;
 
 /**
  * Signs each complete file of a journal, one after the other in the background. It reads the directory instead of relying on
@@ -106,12 +108,17 @@ export class EvidenceSigner {
     return { status: "degraded", message: `${this.#skipped.size} files not signed, first ${name}: ${why}` };
   }
 
-  /** Signs what is complete, and ends. */
+  /** Signs what is complete, and ends, after {@linkcode CLOSE_MS} at the latest. */
   async close(): Promise<void> {
     this.#isClosing = true;
     this.#wakeUp.wake();
-    const timer = setTimeout(() => this.#stop.abort(new Error("the server stops")), CLOSE_MS);
-    await this.#running;
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(() => {
+      this.#stop.abort(new Error("the server stops"));
+      // Reading a file may hang.
+      setTimeout(resolve, ABORT_MS);
+    }, CLOSE_MS);
+    await Promise.race([this.#running, late]);
     clearTimeout(timer);
     await this.#state.close();
   }

@@ -113,7 +113,7 @@ function sidecarsOf(path: string): string[] {
   return [sidecarOf(path), tablesOf(path), statementOf(path), signatureOf(path)];
 }
 
-/** A statement without a file is one only before the oldest file: retention does not delete proof that a file is missing. */
+/** A statement without a file is an orphan only if it precedes the oldest file: later ones prove that a file is missing. */
 function isOrphan(
   name: string,
   { names, isOldest }: { names: ReadonlySet<string>; isOldest: (name: string) => boolean },

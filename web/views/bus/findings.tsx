@@ -22,7 +22,7 @@ export function Findings({ boat }: { boat: BoatStore }) {
     <section aria-labelledby="bus-findings" class="card bus-findings">
       <h2 id="bus-findings">What is wrong</h2>
       {findings.length === 0
-        ? <p class="good">Nothing that the network doctor knows of.</p>
+        ? <p class="good">The network doctor has found nothing.</p>
         : <ul>{findings.map((each) => <Row key={keyOf(each)} boat={boat} finding={each} />)}</ul>}
       <Mark boat={boat} />
     </section>
