@@ -25,7 +25,7 @@ export function ledgerOf(
     const status = link?.status();
     const epochWord = epochWordOf(epoch);
     const { bootId, monoMs, firstSeq = stores.numbered.first } = journal?.run ?? {};
-    const wallUs = clock.wallUs();
+    const wallUs = journal?.index.clock.now(clock.wallUs()) ?? clock.wallUs();
     const run = {
       id: bootId?.toHex() ?? "",
       startUs: monoMs === undefined ? startUs : Math.round(wallUs - (clock.monoMs() - monoMs) * 1000),
@@ -35,7 +35,7 @@ export function ledgerOf(
       index: journal?.index,
       now: {
         ...{ epochWord, head, buses, counts: stores.counts(), isRecording: journal !== undefined },
-        ...{ run, timeUs: journal?.index.clock.now(wallUs) ?? wallUs },
+        ...{ run, timeUs: wallUs },
       },
       inCloud: status && ((word) => inCloud(status, { word, isCurrent: word === epochWord, stored })),
       signal,

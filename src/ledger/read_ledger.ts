@@ -2,6 +2,7 @@ import { type Logger, turn } from "../base/mod.ts";
 import {
   type Block,
   BlockReader,
+  DirectoryClocks,
   epochWordOf,
   type JournalIndex,
   openJournalDirectory,
@@ -62,12 +63,20 @@ export async function ledgerOfDirectory(
   { log, signal, ...range }: LedgerRange & { log: Logger; signal?: AbortSignal },
 ): Promise<LedgerReport> {
   const { files, wals } = await openJournalDirectory(directory, { log });
+  const clocks = new DirectoryClocks();
+  await clocks.add(directory, { log });
   using reader = new BlockReader();
-  const listed = orderBlocks([...files, ...wals]).map(({ path, epochWord, seq, timeUs, ...location }): Listed => ({
-    ...{ epochWord, seq, timeUs },
-    read: async () => await reader.tryRead(path, location) ?? "damaged",
-  }));
-  return ledgerReport(await addUp(listed.filter(({ seq }) => Number.isFinite(seq)), { range, signal }));
+  const found = new Map<string, Listed>();
+  for (const { path, epochWord, seq, timeUs, ...location } of orderBlocks([...files, ...wals])) {
+    if (!Number.isFinite(seq)) continue;
+    const read = async () => {
+      const block = await reader.tryRead(path, location);
+      return block ? clocks.corrected(block, { path, epochWord }) : "damaged";
+    };
+    // A block that could not be written whole may be in the next file again.
+    found.set(`${epochWord} ${seq}`, { epochWord, seq, timeUs, read });
+  }
+  return ledgerReport(await addUp([...found.values()], { range, signal }));
 }
 
 /** Reads the blocks of a range, and those that its counters need. */
@@ -124,15 +133,20 @@ async function listIndex(
   const to = files.findIndex(({ firstTimeUs }) => firstTimeUs > toUs);
   const found = new Map<string, Listed>();
   for (const bytes of unwritten) {
-    const block = readMemoryBlock(bytes);
-    const { baseSeq: seq = 0, baseTimeUs: timeUs, metadata: { epoch } } = block;
+    const recorded = readMemoryBlock(bytes);
+    const { baseSeq: seq = 0, metadata: { epoch } } = recorded;
     const epochWord = epoch ? epochWordOf(epoch) : 0;
+    const block = index.clock.spans.timed(recorded, epochWord);
+    const { baseTimeUs: timeUs } = block;
     found.set(`${epochWord} ${seq}`, { epochWord, seq, timeUs, read: () => Promise.resolve(block) });
   }
   for (const { path, epochWord } of files.slice(Math.max(0, from), to < 0 ? undefined : to + 1)) {
     for (const { timeUs, seq, ...location } of await index.blocksOf(path)) {
-      const read = async () =>
-        await reader.tryRead(path, location) ?? (index.infoOf(path) ? "damaged" as const : "pruned" as const);
+      const read = async () => {
+        const block = await reader.tryRead(path, location);
+        if (block) return index.clock.spans.timed(block, epochWord);
+        return index.infoOf(path) ? "damaged" : "pruned";
+      };
       found.set(`${epochWord} ${seq}`, { epochWord, seq, timeUs, read });
     }
     await turn();
