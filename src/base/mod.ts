@@ -12,6 +12,7 @@ export {
   syncDirectory,
   type TargetFile,
   tryRemoveSync,
+  writeAll,
 } from "./atomic_file.ts";
 export * from "./certificate_end.ts";
 export * from "./clock.ts";

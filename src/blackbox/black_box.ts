@@ -124,9 +124,10 @@ export class BlackBox {
     const { clock, log, frames, epoch } = this.#options;
     const { kind, subject, text } = event;
     const nowMs = clock.monoMs();
-    const recent = this.#recent.find(subject, nowMs) ?? this.#sharedBy(kind, nowMs);
+    const own = this.#recent.find(subject, nowMs);
+    const recent = own ?? this.#sharedBy(kind, nowMs);
     if (recent !== undefined && this.#isKept(recent)) {
-      if (this.#recent.find(subject, nowMs) === undefined) this.#recent.note(subject, { name: recent, atMs: nowMs });
+      if (own === undefined) this.#recent.note(subject, { name: recent, atMs: nowMs });
       return { name: recent, isNew: false };
     }
     if (this.#isStopped || this.#needed().length >= MAX_PENDING_EVENTS) {
@@ -260,7 +261,6 @@ export class BlackBox {
     const window = new WindowBlocks(range, { epoch });
     const frame = newStoredFrame();
     for await (const block of this.#options.frames.blocks(range, epochWordOf(epoch))) {
-      window.enter(block);
       if (!await addBlock(window, { block, frame })) return window;
       // Frames of the bus are read between two blocks.
       await turn();

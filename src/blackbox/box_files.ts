@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { FileError, type Logger, removeIfExists, replaceFile, syncDirectory } from "../base/mod.ts";
+import { FileError, type Logger, removeIfExists, replaceFile, syncDirectory, writeAll } from "../base/mod.ts";
 import {
   compress,
   DEFAULT_BLOCK_BYTES,
@@ -144,8 +144,4 @@ async function writeBlocks(file: Deno.FsFile, blocks: readonly SealedBlock[]): P
     end += head.length + data.length;
   }
   await writeAll(file, encodeIndex(offsets));
-}
-
-async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
 }

@@ -25,6 +25,13 @@ export function ledgerOf(
     const status = link?.status();
     const epochWord = epochWordOf(epoch);
     const { bootId, monoMs, firstSeq = stores.numbered.first } = journal?.run ?? {};
+    // The ledger asks for each block.
+    const byEpoch = new Map<number, InCloud>();
+    const inCloudOf = (status: ReplicationStatus, word: number): InCloud => {
+      const known = byEpoch.get(word) ?? inCloud(status, { word, isCurrent: word === epochWord, stored });
+      byEpoch.set(word, known);
+      return known;
+    };
     const wallUs = journal?.index.clock.now(clock.wallUs()) ?? clock.wallUs();
     const run = {
       id: bootId?.toHex() ?? "",
@@ -37,13 +44,13 @@ export function ledgerOf(
         ...{ epochWord, head, buses, counts: stores.counts(), isRecording: journal !== undefined },
         ...{ run, timeUs: wallUs },
       },
-      inCloud: status && ((word) => inCloud(status, { word, isCurrent: word === epochWord, stored })),
+      inCloud: status && ((word) => inCloudOf(status, word)),
       signal,
     }, range);
   };
 }
 
-/** What the cloud has of an epoch, as far as the boat was told. */
+/** What the cloud has confirmed of an epoch. */
 function inCloud(
   status: ReplicationStatus,
   { word, isCurrent, stored }: { word: number; isCurrent: boolean; stored: StoredProgress | undefined },

@@ -111,7 +111,7 @@ export class Findings {
   }
 }
 
-/** Whether a cause was not seen for so long that it is gone. */
+/** True if a cause has not been seen for its end time. */
 function isOver({ row: { endMs, confirmMs }, isFound, lastMs }: Entry, nowMs: number): boolean {
   return nowMs - lastMs > (isFound ? endMs : Math.max(PENDING_GAP_MS, confirmMs / 2));
 }

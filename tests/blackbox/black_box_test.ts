@@ -24,7 +24,7 @@ function completed(boat: RecordedBoat): Promise<BlackBoxFile> {
   });
 }
 
-/** Frames of a file, read without our code, as those that were fed are told. */
+/** Frames of a file in the form of those that were fed, read by an independent reader. */
 async function readFed(path: string | undefined): Promise<Omit<Fed, "atMs">[]> {
   assert.ok(path);
   const { indexed, blocks } = readLpj(await Deno.readFile(path));

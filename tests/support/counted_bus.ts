@@ -50,7 +50,7 @@ interface Unit {
   message: boolean;
 }
 
-/** A source is not used again for so long after a message that did not become complete, ticks. */
+/** Time for which a source is not used again after an incomplete message, ticks. */
 const REST_TICKS = 2000;
 const SOURCES = 200;
 

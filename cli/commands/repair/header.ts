@@ -1,3 +1,4 @@
+import { writeAll } from "@vessel/gateway/base";
 import {
   type BlockFile,
   encodeFileHeader,
@@ -54,5 +55,5 @@ async function epochWordIn(file: BlockFile): Promise<number | undefined> {
 async function writeHeader(path: string, header: FileHeader): Promise<void> {
   using file = await Deno.open(path, { write: true });
   const bytes = encodeFileHeader(header);
-  for (let done = 0; done < bytes.length;) done += await file.write(bytes.subarray(done));
+  await writeAll(file, bytes);
 }

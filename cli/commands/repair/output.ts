@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { pathExists, syncDirectory } from "@vessel/gateway/base";
+import { pathExists, syncDirectory, writeAll } from "@vessel/gateway/base";
 import {
   type Compression,
   encodeBlockHeader,
@@ -79,6 +79,6 @@ export class OutputFile {
   }
 
   async #write(bytes: Uint8Array): Promise<void> {
-    for (let done = 0; done < bytes.length;) done += await this.#file.write(bytes.subarray(done));
+    await writeAll(this.#file, bytes);
   }
 }

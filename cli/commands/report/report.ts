@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { removeIfExists } from "@vessel/gateway/base";
+import { removeIfExists, writeAll } from "@vessel/gateway/base";
 import type { Client } from "@vessel/gateway/client";
 import { JOURNAL_FILE_MODE } from "@vessel/gateway/journal";
 import { outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
@@ -115,7 +115,7 @@ async function addBlackBox(
     const path = `${folder}/original.lpj`;
     using file = await Deno.open(path, { write: true, create: true, truncate: true });
     for await (const piece of client.blackBoxFile(name, { signal })) {
-      for (let done = 0; done < piece.length;) done += await file.write(piece.subarray(done));
+      await writeAll(file, piece);
     }
     const copy = await copyWithoutPositions(path, { directory: folder, name });
     removed.set(name, copy.removed);

@@ -1,4 +1,4 @@
-import { importLate } from "@vessel/gateway/base";
+import { importLate, writeAll } from "@vessel/gateway/base";
 
 type ZipPackage = typeof import("./zip_package.ts");
 
@@ -62,7 +62,7 @@ export class ZipFile {
   async #write(): Promise<void> {
     if (this.#error) throw this.#error;
     for (const piece of this.#pieces.splice(0)) {
-      for (let done = 0; done < piece.length;) done += await this.#file.write(piece.subarray(done));
+      await writeAll(this.#file, piece);
     }
   }
 }

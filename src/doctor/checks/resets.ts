@@ -10,7 +10,7 @@ const ANSWER_MS = 3000;
 const SILENT = { leastMs: 250, intervals: 5 } as const;
 /** What belongs to one start, milliseconds. */
 const ONE_START_MS = 5000;
-/** So many devices that start together have been switched on. */
+/** At least this many devices that start together have been switched on. */
 const TOGETHER = 3;
 /** Starts within ten minutes from which a device is not switched by hand. */
 const MIN_STARTS = 3;

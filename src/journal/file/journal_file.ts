@@ -1,4 +1,4 @@
-import { syncDirectory } from "../../base/mod.ts";
+import { syncDirectory, writeAll } from "../../base/mod.ts";
 import { compress } from "../block/compression.ts";
 import { concat } from "../block/metadata.ts";
 import type { SealedBlock } from "../types.ts";
@@ -22,12 +22,6 @@ export async function statIfExists(path: string): Promise<Deno.FileInfo | undefi
     if (error instanceof Deno.errors.NotFound) return undefined;
     throw error;
   }
-}
-
-/** Writes all bytes at the file's current position. */
-export async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
-  let done = 0;
-  while (done < bytes.length) done += await file.write(bytes.subarray(done));
 }
 
 /** An open file. */

@@ -1,8 +1,8 @@
-import { removeIfExists, syncDirectory } from "../../base/mod.ts";
+import { removeIfExists, syncDirectory, writeAll } from "../../base/mod.ts";
 import type { Message } from "../../frame/mod.ts";
 import { readFileAt } from "../file/source.ts";
 import { JOURNAL_FILE_MODE } from "../file/name.ts";
-import { type OpenFile, requireInPlace, writeAll } from "../file/journal_file.ts";
+import { type OpenFile, requireInPlace } from "../file/journal_file.ts";
 import { maxWalBytes, readWal, type Wal, WalBuffer, type WalHeader } from "./wal.ts";
 import {
   type BlockDevice,

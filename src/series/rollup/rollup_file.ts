@@ -1,4 +1,4 @@
-import { errorText } from "../../base/mod.ts";
+import { errorText, writeAll } from "../../base/mod.ts";
 import { compressSmall, crc32c, decompress, readFileAt } from "../../journal/mod.ts";
 import type { SeriesField } from "../fields.ts";
 import { decodeSection, encodeSection, type OriginSeries, type StoredSeries } from "./section.ts";
@@ -254,5 +254,5 @@ export async function writeAt(path: string, { at, bytes, mode }: {
   using file = await Deno.open(path, { write: true, create: true, mode });
   await file.truncate(at);
   await file.seek(at, Deno.SeekMode.Start);
-  for (let done = 0; done < bytes.length;) done += await file.write(bytes.subarray(done));
+  await writeAll(file, bytes);
 }
