@@ -29,6 +29,8 @@ export type BusPipeline = MonitoredBus & {
   readonly assembler: Assembler;
   /** Receives complete messages. */
   readonly publish: (message: Message) => void;
+  /** Resolves when messages that wait to be published are; undefined while there are few. */
+  readonly drained: () => Promise<void> | undefined;
 };
 
 /** The pipelines of all buses of a server. */
@@ -71,7 +73,7 @@ export function busPipelinesOf(
     const onIncomplete = (id: number) => incomplete(index, id);
     const assembler = new Assembler(each, { bus: index, maxAssemblies, drops, frameDrops, onIncomplete });
     counter?.follow(() => assembler.waitingFrames + order.waitingFrames(index));
-    return { bus, index, assembler, publish: each, fault: { count: 0, message: "" } };
+    return { bus, index, assembler, publish: each, drained: () => order.drained(), fault: { count: 0, message: "" } };
   });
   const close = async () => {
     await closeBuses(buses, log);
@@ -166,7 +168,7 @@ export async function openBuses(
           countFault(pipeline, { error, log });
         }
       },
-      ready,
+      ready: () => pipeline.drained() ?? ready(),
       state: (state) => {
         logState(log, bus.name, state);
         const isUp = state.type === "up" && state.controller !== "bus-off";

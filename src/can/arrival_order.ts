@@ -6,6 +6,8 @@ interface QueuedMessage extends Message {
   arrivalIndex: number;
 }
 
+/** Queued messages from which on buses that can wait do so: what is queued is not in the journal's backlog yet. */
+export const MAX_QUEUED = 256;
 /** Message objects kept for reuse between turns. */
 const MAX_SPARE = 4096;
 
@@ -23,6 +25,7 @@ export class ArrivalOrder {
   #spare: QueuedMessage[] = [];
   #added = 0;
   #isScheduled = false;
+  #flushed: PromiseWithResolvers<void> | undefined;
 
   /**
    * @param emit gets each message, in order; must not throw
@@ -43,6 +46,13 @@ export class ArrivalOrder {
     const { queued, next } = this.#emitting;
     const waiting = [...this.#queued[bus] ?? [], ...(queued[bus] ?? []).slice(next[bus])];
     return waiting.reduce((sum, { frames = 1 }) => sum + frames, 0);
+  }
+
+  /** Back-pressure: resolves when the queued messages are emitted; undefined while there are few. */
+  drained(): Promise<void> | undefined {
+    if (this.#added < MAX_QUEUED) return undefined;
+    this.#flushed ??= Promise.withResolvers();
+    return this.#flushed.promise;
   }
 
   /** Adds a copy of a message. */
@@ -70,6 +80,8 @@ export class ArrivalOrder {
       if (this.#spare.length < MAX_SPARE) this.#spare.push(message);
     }
     this.#emitting = { queued: [], next: [] };
+    this.#flushed?.resolve();
+    this.#flushed = undefined;
   }
 
   #copyOf({ id, pgn, bus, timeUs, monoMs, data, offset, length, frames = 1 }: Message): QueuedMessage {

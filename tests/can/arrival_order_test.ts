@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { MAX_QUEUED } from "../../src/can/arrival_order.ts";
 import { ArrivalOrder } from "../../src/can/mod.ts";
 import { message, seen } from "../support/messages.ts";
 import { Random } from "../support/random.ts";
@@ -37,6 +38,21 @@ Deno.test("arrival order: what several buses deliver in one turn comes by time, 
       assert.deepEqual(taken.filter((each) => each.bus === bus).map(({ data }) => data).sort(), own);
     }
   }
+});
+
+Deno.test("arrival order: who can wait does so from a number of queued messages on, until they are emitted", async () => {
+  const { order, taken, endTurn } = turns(2);
+  for (let i = 0; i < MAX_QUEUED; i++) {
+    assert.equal(order.drained(), undefined);
+    order.add(message({ bus: i % 2, monoMs: i }));
+  }
+  const waits = [order.drained(), order.drained()];
+  assert.ok(waits.every((each) => each instanceof Promise));
+  let emitted = 0;
+  const done = Promise.all(waits).then(() => emitted = taken.length);
+  endTurn();
+  await done;
+  assert.deepEqual([emitted, order.drained()], [MAX_QUEUED, undefined]);
 });
 
 Deno.test("arrival order: a bus whose times go back keeps its order", () => {
