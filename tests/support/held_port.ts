@@ -1,5 +1,7 @@
 /** Ports that no system gives out by itself: Linux does so from 32768 on, others from 49152. */
 const [FIRST_PORT, LAST_PORT] = [10_000, 32_767];
+/** The only one of them that `fetch` refuses to ask (Fetch standard, "port blocking"). */
+const BLOCKED_PORT = 10_080;
 /** An address of this machine where nobody listens: who listens there on a port holds it for all tests. */
 const WARDEN = "127.255.255.254";
 const TRIES = 1000;
@@ -21,6 +23,7 @@ export class HeldPort implements Disposable {
   static take(): HeldPort {
     for (let tries = 0; tries < TRIES; tries++) {
       const port = FIRST_PORT + Math.floor(Math.random() * (LAST_PORT - FIRST_PORT + 1));
+      if (port === BLOCKED_PORT) continue;
       try {
         // Only Linux has all of 127.0.0.0/8.
         using stack = new DisposableStack();

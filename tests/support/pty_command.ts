@@ -21,6 +21,7 @@ export class PtyCommand implements AsyncDisposable {
   readonly #keys: WritableStreamDefaultWriter<Uint8Array>;
   readonly #reading: Promise<void>;
   #text = "";
+  #hasEnded = false;
 
   constructor(line: string, { env = {}, columns = 80, rows = 24 }: PtyOptions = {}) {
     const sized = `stty cols ${columns} rows ${rows}; ${line}`;
@@ -38,9 +39,18 @@ export class PtyCommand implements AsyncDisposable {
     return this.#text;
   }
 
-  /** Waits until the terminal was sent this. */
+  /**
+   * Waits until the terminal was sent this.
+   *
+   * @throws {Error} it never was; says what it was sent
+   */
   async shows(what: string): Promise<void> {
-    await eventually(`"${what}" on the terminal`, () => this.#text.includes(what));
+    try {
+      await eventually(`"${what}" on the terminal`, () => this.#text.includes(what) || this.#hasEnded);
+    } catch (cause) {
+      throw new Error(`The terminal has ${JSON.stringify(this.#text)}`, { cause });
+    }
+    if (!this.#text.includes(what)) throw new Error(`The line ended without "${what}": ${JSON.stringify(this.#text)}`);
   }
 
   /** Types. */
@@ -67,5 +77,6 @@ export class PtyCommand implements AsyncDisposable {
 
   async #read(): Promise<void> {
     for await (const text of this.#child.stdout.pipeThrough(new TextDecoderStream())) this.#text += text;
+    this.#hasEnded = true;
   }
 }
