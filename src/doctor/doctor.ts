@@ -133,8 +133,8 @@ export class Doctor {
     const stream = this.#streams.get((index * 256 + src) * PGN_VALUES + pgn) ?? this.#newStream(message, { bus, src });
     if (!stream) return;
     const { sender } = stream;
-    const gapMs = monoMs - sender.lastMs;
-    if (gapMs > sender.longestGapMs && bus.settledFromMs < sender.lastMs) sender.longestGapMs = gapMs;
+    const pauseMs = monoMs - sender.lastMs;
+    if (pauseMs > sender.usualPauseMs && bus.settledFromMs < sender.lastMs) sender.notePause(pauseMs);
     if (stream.checks) {
       this.#setTime(message);
       for (const check of stream.checks) check.message?.({ message, sender, seq });

@@ -3,14 +3,22 @@ import type { BusLoad, BusModel, Context } from "./model.ts";
 
 /** Bits a second of every NMEA 2000 bus. */
 const BITRATE = 250_000;
-/** Seconds over which the load is averaged. */
+/** Rounds over which the load is averaged: about ten seconds. */
 const AVERAGED = 10;
+/** After a longer pause between rounds the process was held up, and what came meanwhile counts in the next round, milliseconds. */
+const HELD_UP_MS = 2000;
 /** The load is not measured over less, milliseconds. */
 const LEAST_MS = 500;
 
+interface Round {
+  bits: number;
+  ms: number;
+  /** False: its messages are yet to be counted. */
+  isWhole: boolean;
+}
+
 interface Meter {
-  /** Load of the last seconds, percent. */
-  readonly recent: number[];
+  readonly recent: Round[];
   peak: number;
   peakUs: number | undefined;
 }
@@ -37,10 +45,16 @@ export class LoadMeter {
       bus.bits = 0;
       const meter = this.#meters[bus.index];
       if (!meter) continue;
-      const percent = 100 * bits / (BITRATE * elapsedMs / 1000);
-      meter.recent.push(percent);
+      const before = meter.recent.at(-1)?.isWhole === false ? meter.recent.pop() : undefined;
+      const round = {
+        bits: bits + (before?.bits ?? 0),
+        ms: elapsedMs + (before?.ms ?? 0),
+        isWhole: elapsedMs <= HELD_UP_MS,
+      };
+      meter.recent.push(round);
       if (meter.recent.length > AVERAGED) meter.recent.shift();
-      if (percent <= meter.peak) continue;
+      const percent = percentOf([round]);
+      if (!round.isWhole || percent <= meter.peak) continue;
       meter.peak = percent;
       meter.peakUs = nowUs;
     }
@@ -48,8 +62,7 @@ export class LoadMeter {
 
   /** Average load of the last ten seconds, percent. */
   averageOf({ index }: BusModel): number {
-    const recent = this.#meters[index]?.recent ?? [];
-    return recent.length === 0 ? 0 : recent.reduce((sum, each) => sum + each, 0) / recent.length;
+    return percentOf(this.#meters[index]?.recent ?? []);
   }
 
   /** Load of each bus. */
@@ -64,6 +77,11 @@ export class LoadMeter {
       };
     });
   }
+}
+
+function percentOf(rounds: readonly Round[]): number {
+  const [bits, ms] = [rounds.reduce((sum, each) => sum + each.bits, 0), rounds.reduce((sum, each) => sum + each.ms, 0)];
+  return ms === 0 ? 0 : 100 * bits / (BITRATE * ms / 1000);
 }
 
 function tenths(value: number): number {

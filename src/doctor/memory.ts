@@ -91,7 +91,7 @@ export class Memory {
       if (!bus.isSettled(nowMs, NOTE_MS)) continue;
       for (const device of this.devicesOf(bus)) device.watchedS += elapsedMs / 1000;
       for (const sender of bus.all()) {
-        const device = sender.isActive(nowMs, Math.max(PRESENT_MS, sender.longestGapMs)) && this.of(sender, nowUs);
+        const device = sender.isActive(nowMs, Math.max(PRESENT_MS, sender.usualPauseMs)) && this.of(sender, nowUs);
         if (!device) continue;
         device.src = sender.src;
         device.seenUs = nowUs;

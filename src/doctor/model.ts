@@ -140,8 +140,9 @@ export class Sender {
   lastMs: number;
   lastSeq = 0;
   messages = 0;
-  /** Longest pause between two messages while the bus was alive. */
-  longestGapMs = 0;
+  /** Second-longest pause between two messages while the bus was alive: what has happened once is not usual. */
+  usualPauseMs = 0;
+  #longestPauseMs = 0;
   readonly streams = new Map<number, Stream>();
   /** Values by key of the quantity. */
   readonly tracks = new Map<string, Track>();
@@ -159,6 +160,12 @@ export class Sender {
     if (product && product.modelId !== "") return `${product.modelId} (address ${src})`;
     const maker = name === undefined ? undefined : manufacturerName(parseName(name).manufacturerCode);
     return maker === undefined ? `the device at address ${src}` : `the device of ${maker} (address ${src})`;
+  }
+
+  /** Learns from a pause that was longer than usual. */
+  notePause(ms: number): void {
+    this.usualPauseMs = Math.min(ms, this.#longestPauseMs);
+    this.#longestPauseMs = Math.max(ms, this.#longestPauseMs);
   }
 
   /** Whether it has sent within a time. */

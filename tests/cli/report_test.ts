@@ -144,6 +144,21 @@ Deno.test(
 );
 
 Deno.test(
+  "a file of the black box that is deleted while a report is made is not in it",
+  DISK,
+  () =>
+    inFolder((folder) =>
+      withBoat(folder, async (boat) => {
+        const [event] = await boat.get<{ name: string }[]>("/blackbox");
+        await Deno.remove(`${folder}/blackbox/${event?.name}`);
+        const entries = readZip(await Deno.readFile((await report(boat, `${folder}/out`)).zip));
+        assert.deepEqual([...entries.keys()].filter((each) => each.startsWith("blackbox/")), []);
+        assert.deepEqual(JSON.parse(new TextDecoder().decode(entries.get("blackbox.json"))), []);
+      })
+    ),
+);
+
+Deno.test(
   "the page of a report fits on phone and desktop",
   needs({ ...BROWSER_NEEDS, extras: SLOW }),
   () =>

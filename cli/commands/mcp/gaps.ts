@@ -1,4 +1,5 @@
-import { ApiError, type LostSpan, type MissingFrames, type Proof, type SeqSpan } from "@vessel/gateway/client";
+import type { LostSpan, MissingFrames, Proof, SeqSpan } from "@vessel/gateway/client";
+import { ifThere } from "../../client/if_there.ts";
 import type { Answer } from "./answer.ts";
 import { framesLine, isInCloud } from "./health.ts";
 import type { Boat } from "./tool.ts";
@@ -36,12 +37,7 @@ async function replicatedBy(boat: Boat): Promise<Replicated | undefined> {
     const { client, id } = cloud();
     return await client.status(id, { signal });
   }
-  try {
-    return await client.replicationStatus({ signal });
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return undefined;
-    throw error;
-  }
+  return await ifThere(client.replicationStatus({ signal }));
 }
 
 /** A line for each reason. */

@@ -1,4 +1,5 @@
 import { basename, dirname } from "node:path";
+import { writeAll } from "@vessel/gateway/base";
 import type { Output } from "../../program/terminal.ts";
 import { SettingsError } from "../../program/program.ts";
 
@@ -41,9 +42,7 @@ export async function resultFile(path: string, { inputs }: { inputs: readonly st
   const encoder = new TextEncoder();
   return {
     path: unfinished,
-    write: async (text) => {
-      for (let rest = encoder.encode(text); rest.length > 0;) rest = rest.subarray(await file.write(rest));
-    },
+    write: (text) => writeAll(file, encoder.encode(text)),
     finish: async () => {
       file.close();
       await Deno.rename(unfinished, target);

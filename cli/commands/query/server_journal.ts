@@ -1,5 +1,7 @@
-import { ApiError, type Client } from "@vessel/gateway/client";
+import { writeAll } from "@vessel/gateway/base";
+import type { Client } from "@vessel/gateway/client";
 import { CLOCK_FILE } from "@vessel/gateway/journal";
+import { ifThere } from "../../client/if_there.ts";
 
 /** Digits of the number in a file's name. */
 const DIGITS = 6;
@@ -28,16 +30,13 @@ export async function saveJournal(
     using file = await Deno.open(path, { write: true, createNew: true });
     let size = 0;
     for await (const piece of pieces) {
-      for (let rest = piece; rest.length > 0;) rest = rest.subarray(await file.write(rest));
+      await writeAll(file, piece);
       size += piece.length;
       onBytes(piece.length);
     }
     if (size > 0) paths.push(path);
   }
-  const clock = await client.journalClock({ signal }).catch((error) => {
-    if (error instanceof ApiError && error.status === 404) return undefined;
-    throw error;
-  });
+  const clock = await ifThere(client.journalClock({ signal }));
   if (clock && clock.spans.length > 0) await Deno.writeTextFile(`${directory}/${CLOCK_FILE}`, JSON.stringify(clock));
   return paths;
 }

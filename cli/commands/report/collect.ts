@@ -1,13 +1,13 @@
-import {
-  ApiError,
-  type BlackBoxEntry,
-  type BoatAlert,
-  type BoatHealth,
-  type Client,
-  type Device,
-  type Metric,
-  type NetworkReport,
+import type {
+  BlackBoxEntry,
+  BoatAlert,
+  BoatHealth,
+  Client,
+  Device,
+  Metric,
+  NetworkReport,
 } from "@vessel/gateway/client";
+import { ifThere } from "../../client/if_there.ts";
 
 /** Counters of a bus since the start of the server. */
 export interface BusFigures {
@@ -56,15 +56,6 @@ export async function collect(
     alerts: await ifThere(client.alerts(options)) ?? [],
     events: (await ifThere(client.blackBox(options)) ?? []).filter(({ complete }) => complete),
   };
-}
-
-async function ifThere<T>(reply: Promise<T>): Promise<T | undefined> {
-  try {
-    return await reply;
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return undefined;
-    throw error;
-  }
 }
 
 function busesOf(metrics: readonly Metric[], doctor: NetworkReport | undefined): BusFigures[] {

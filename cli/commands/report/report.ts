@@ -4,9 +4,10 @@
  * @module
  */
 import { removeIfExists, writeAll } from "@vessel/gateway/base";
-import type { Client } from "@vessel/gateway/client";
+import type { BlackBoxEntry, Client } from "@vessel/gateway/client";
 import { JOURNAL_FILE_MODE } from "@vessel/gateway/journal";
 import { outputOptions, serverChecks, serverOptions } from "../../client/client_options.ts";
+import { ifThere } from "../../client/if_there.ts";
 import { runOnServer, writeJson } from "../../client/server_command.ts";
 import type { Program, ProgramContext } from "../../program/program.ts";
 import { programOptions } from "../../settings/common_options.ts";
@@ -77,10 +78,10 @@ async function writeReport(content: ReportContent, target: Target): Promise<Targ
   const zip = await ZipFile.create(paths.zip, { mode: JOURNAL_FILE_MODE });
   const folder = await Deno.makeTempDir({ prefix: "vbg_report_" });
   try {
-    const positions = await addBlackBox(zip, { content, target, folder });
-    const page = pageOf(content, positions);
+    const { events, positions } = await addBlackBox(zip, { content, target, folder });
+    const page = pageOf({ ...content, events }, positions);
     await zip.addText("report.html", page);
-    const { doctor, health, devices, alerts, events } = content;
+    const { doctor, health, devices, alerts } = content;
     const lists = { doctor, health, devices, alerts, blackbox: events };
     for (const [name, list] of Object.entries(lists)) {
       if (list !== undefined) await zip.addText(`${name}.json`, JSON.stringify(list, null, 2));
@@ -97,25 +98,25 @@ async function writeReport(content: ReportContent, target: Target): Promise<Targ
   }
 }
 
-/** Adds the files of the black box. */
+/** Adds the files of the black box. Those that are deleted meanwhile are not in the report. */
 async function addBlackBox(
   zip: ZipFile,
-  { content: { events }, target: { client, signal, noPosition }, folder }: {
+  { content, target: { client, signal, noPosition }, folder }: {
     content: ReportContent;
     target: Target;
     folder: string;
   },
-): Promise<PagePositions> {
-  if (!noPosition) {
-    for (const { name } of events) await zip.addFile(`blackbox/${name}`, client.blackBoxFile(name, { signal }));
-    return { kind: "included" };
-  }
+): Promise<{ events: BlackBoxEntry[]; positions: PagePositions }> {
+  const events: BlackBoxEntry[] = [];
   const removed = new Map<string, number>();
-  for (const { name } of events) {
-    const path = `${folder}/original.lpj`;
-    using file = await Deno.open(path, { write: true, create: true, truncate: true });
-    for await (const piece of client.blackBoxFile(name, { signal })) {
-      await writeAll(file, piece);
+  const path = `${folder}/original.lpj`;
+  for (const event of content.events) {
+    const { name } = event;
+    if (await ifThere(download(client.blackBoxFile(name, { signal }), path)) === undefined) continue;
+    events.push(event);
+    if (!noPosition) {
+      await zip.addFile(`blackbox/${name}`, (await Deno.open(path)).readable);
+      continue;
     }
     const copy = await copyWithoutPositions(path, { directory: folder, name });
     removed.set(name, copy.removed);
@@ -123,5 +124,11 @@ async function addBlackBox(
     await zip.addFile(`blackbox/${name}`, (await Deno.open(`${folder}/${name}`)).readable);
     await Deno.remove(`${folder}/${name}`);
   }
-  return { kind: "removed", removed };
+  return { events, positions: noPosition ? { kind: "removed", removed } : { kind: "included" } };
+}
+
+async function download(pieces: AsyncIterable<Uint8Array>, path: string): Promise<string> {
+  using file = await Deno.open(path, { write: true, create: true, truncate: true });
+  for await (const piece of pieces) await writeAll(file, piece);
+  return path;
 }

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { ApiError } from "@vessel/gateway/client";
 import type { UnitSystem } from "@vessel/gateway/units";
 import { outputOptions, serverChecks, serverOptions, unitsOf, unitsOptions } from "../../client/client_options.ts";
 import { timeOfDay } from "../../client/frame_text.ts";
+import { ifThere } from "../../client/if_there.ts";
 import { runOnServer, type ServerContext, writeJsonLine } from "../../client/server_command.ts";
 import { pollServer } from "../../client/server_watch.ts";
 import { Interrupted } from "../../program/interrupt.ts";
@@ -49,20 +49,10 @@ async function sampleOf({ client, signal }: ServerContext): Promise<Sample> {
   const [devices, values, health, replication] = await Promise.all([
     client.devices({ signal }),
     client.decodedValues({}, { signal }),
-    undefinedIfMissing(client.health({ signal })),
-    undefinedIfMissing(client.replicationStatus({ signal })),
+    ifThere(client.health({ signal })),
+    ifThere(client.replicationStatus({ signal })),
   ]);
   return { devices, values, health, replication };
-}
-
-/** Undefined if the server has no such route. */
-async function undefinedIfMissing<T>(call: Promise<T>): Promise<T | undefined> {
-  try {
-    return await call;
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return undefined;
-    throw error;
-  }
 }
 
 async function printLines(server: ServerContext): Promise<never> {

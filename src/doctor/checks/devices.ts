@@ -10,9 +10,9 @@ const CHANGE_SHOWN_US = 86_400e6;
 const START_GRACE_MS = 5 * MINUTE_MS;
 /** … if it was there within this time, microseconds: a week. */
 const REMEMBERED_US = 7 * 86_400e6;
-/** A device is missing after this silence, and after this multiple of its longest usual pause. */
+/** A device is missing after this silence, and after this multiple of its usual pause. */
 const SILENT_MS = 35_000;
-const SILENT_GAPS = 3;
+const SILENT_PAUSES = 3;
 /** It must have been there for this time before, seconds, and for some of it in this run, milliseconds. */
 const REGULAR_S = 300;
 const THIS_RUN_MS = 15_000;
@@ -140,7 +140,7 @@ function senderOf(bus: BusModel, { name }: KnownDevice): Sender | undefined {
 }
 
 function isSilent(sender: Sender, nowMs: number, afterMs = SILENT_MS): boolean {
-  return !sender.isActive(nowMs, Math.max(afterMs, SILENT_GAPS * sender.longestGapMs));
+  return !sender.isActive(nowMs, Math.max(afterMs, SILENT_PAUSES * sender.usualPauseMs));
 }
 
 function isAlwaysThere({ presentS, watchedS }: KnownDevice, rule: { share: number; watchedS: number }): boolean {

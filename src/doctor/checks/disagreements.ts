@@ -9,7 +9,7 @@ const MIN_SAMPLES = 5;
 const GRACE_MS = 10_000;
 /** A value that steps this long around the beginning of a disagreement has caused it, milliseconds. */
 const STEP_MS = 4000;
-/** Most pairs whose beginning is remembered. */
+/** Most pairs at the same time. */
 const MAX_PAIRS = 256;
 
 /** When two values of a quantity disagree. */
@@ -42,8 +42,8 @@ const CALM_MPS = 3;
 /** Devices that say different things about the same quantity. */
 export class DisagreementCheck implements Check {
   readonly #context: Context;
-  /** When pairs of tracks began to disagree. */
-  readonly #began = new Map<string, number>();
+  /** When the pairs of tracks that disagreed in the last round began to. */
+  #began: ReadonlyMap<string, number> = new Map();
 
   constructor(context: Context) {
     this.#context = context;
@@ -61,27 +61,25 @@ export class DisagreementCheck implements Check {
         }
       }
     }
+    const began = new Map<string, number>();
     for (const [key, tracks] of byKey) {
       const rule = tracks.length < 2 ? undefined : RULES.find((each) => each.key.test(key));
-      if (rule) this.#compare(tracks.filter((track) => !isCalm(track)), rule);
+      if (rule) this.#compare(tracks.filter((track) => !isCalm(track)), { ...rule, began });
     }
+    this.#began = began;
   }
 
-  #compare(tracks: readonly Track[], { difference }: Rule): void {
+  #compare(tracks: readonly Track[], { difference, began }: Rule & { began: Map<string, number> }): void {
     const differ = (a: Track, b: Track) => {
       const [x, y] = [newest(a), newest(b)];
       return x !== undefined && y !== undefined && difference(x.value, y.value) > 1;
     };
     for (const [index, a] of tracks.entries()) {
       for (const b of tracks.slice(index + 1)) {
+        if (!differ(a, b) || began.size >= MAX_PAIRS) continue;
         const pair = `${idOf(a)}|${idOf(b)}`;
-        if (!differ(a, b)) {
-          this.#began.delete(pair);
-          continue;
-        }
-        if (!this.#began.has(pair) && this.#began.size >= MAX_PAIRS) continue;
         const beganMs = this.#began.get(pair) ?? this.#context.nowMs;
-        this.#began.set(pair, beganMs);
+        began.set(pair, beganMs);
         const others = tracks.filter((track) => track !== a && track !== b);
         this.#report([a, b], this.#suspect([a, b], { others, differ, difference, beganMs }));
       }
