@@ -44,7 +44,12 @@ Deno.test("doctor: a device that is silent for the second time is missing as soo
 Deno.test("doctor: after hundreds of pairs of devices that disagreed and left, a new pair is found", () => {
   const lab = new Lab();
   const heading = (atMs: number, src: number, radians: number) =>
-    framesOf({ atMs, pgn: 127250, src, data: encode(127250, { heading: radians % (2 * Math.PI), heading_reference: "magnetic" }) });
+    framesOf({
+      atMs,
+      pgn: 127250,
+      src,
+      data: encode(127250, { heading: radians % (2 * Math.PI), heading_reference: "magnetic" }),
+    });
   const last = { src: 90, fromMs: 4 * MINUTE };
   for (const frame of healthyFrames(5 * MINUTE)) {
     lab.push(frame);
