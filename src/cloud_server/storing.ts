@@ -57,7 +57,8 @@ export class Storing {
     this.#store = store;
     this.#options = options;
     this.#uncheckedMs = isChecked ? undefined : Math.floor(options.clock.wallUs() / 1000);
-    this.frameStore = { store, cache: new ObjectCache({ store }), sidecars };
+    const isAway = () => this.failingSinceMs !== undefined;
+    this.frameStore = { store, cache: new ObjectCache({ store }), isAway, sidecars };
   }
 
   /**

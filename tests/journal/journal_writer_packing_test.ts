@@ -1,11 +1,19 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../src/base/mod.ts";
-import type { JournalWriter, JournalWriterOptions } from "../../src/journal/writer/journal_writer.ts";
+import type { JournalWriterOptions } from "../../src/journal/writer/journal_writer.ts";
 import { recover } from "../../src/journal/wal/recovery.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import { HeldThread } from "../support/held_thread.ts";
-import { appendRange, frameOf, makeWriter, readJournal, wantedRange } from "../support/journal_run.ts";
+import {
+  afterPowerCut,
+  appendRange,
+  fillBlock,
+  frameOf,
+  makeWriter,
+  readJournal,
+  wantedRange,
+} from "../support/journal_run.ts";
 import { needs } from "../support/needs.ts";
 import { PowerCutDisk } from "../support/power_cut.ts";
 import { Random } from "../support/random.ts";
@@ -20,30 +28,6 @@ function test(name: string, run: (folder: string) => Promise<void>): void {
 function makeSlow(folder: string, options: Partial<JournalWriterOptions> = {}) {
   const thread = new HeldThread();
   return { thread, ...makeWriter(folder, { slowBlockMs: 0, packThread: thread, ...options }) };
-}
-
-/** Appends frames until another block is begun, and waits until they are safe. Returns the last one's number. */
-async function fillBlock(writer: JournalWriter, from: number): Promise<number> {
-  const before = writer.unwritten().length;
-  let seq = from;
-  for (writer.append(seq, frameOf(seq)); writer.unwritten().length <= Math.max(1, before);) {
-    seq++;
-    writer.append(seq, frameOf(seq));
-  }
-  await writer.sync();
-  return seq;
-}
-
-/** What a start finds when the power goes now. */
-async function afterPowerCut(folder: string) {
-  const copy = await Deno.makeTempDir();
-  try {
-    for (const { name } of Deno.readDirSync(folder)) Deno.copyFileSync(`${folder}/${name}`, `${copy}/${name}`);
-    const { lastSeq } = await recover({ directory: copy, log: silentLogger });
-    return { lastSeq, frames: readJournal(copy).frames };
-  } finally {
-    await Deno.remove(copy, { recursive: true });
-  }
 }
 
 test("a block that is being packed is safe in its tail, and so is what comes after it", async (folder) => {

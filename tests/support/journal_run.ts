@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { Logger } from "../../src/base/mod.ts";
+import { Logger, silentLogger } from "../../src/base/mod.ts";
 import type { Message } from "../../src/frame/mod.ts";
 import type { BlockMetadata } from "../../src/journal/mod.ts";
 import { JournalWriter, type JournalWriterOptions } from "../../src/journal/writer/journal_writer.ts";
+import { recover } from "../../src/journal/wal/recovery.ts";
 import { FakeClock } from "./fake_clock.ts";
 import { type FrameSeen, frameSeen, framesOf, readFile } from "./journal_files.ts";
 import { message, START_US } from "./messages.ts";
@@ -50,6 +51,32 @@ export function makeWriter(directory: string, options: Partial<JournalWriterOpti
 /** Appends the frames of numbers, both included. */
 export function appendRange(writer: JournalWriter, from: number, to: number): void {
   for (let seq = from; seq <= to; seq++) writer.append(seq, frameOf(seq));
+}
+
+/** Appends frames until another block is begun, and waits until they are safe. Returns the last one's number. */
+export async function fillBlock(writer: JournalWriter, from: number): Promise<number> {
+  const before = writer.unwritten().length;
+  let seq = from;
+  for (writer.append(seq, frameOf(seq)); writer.unwritten().length <= Math.max(1, before);) {
+    seq++;
+    writer.append(seq, frameOf(seq));
+  }
+  await writer.sync();
+  return seq;
+}
+
+/** What a start finds when the power goes now. */
+export async function afterPowerCut(
+  folder: string,
+): Promise<{ lastSeq: number; frames: FrameSeen[] }> {
+  const copy = await Deno.makeTempDir();
+  try {
+    for (const { name } of Deno.readDirSync(folder)) Deno.copyFileSync(`${folder}/${name}`, `${copy}/${name}`);
+    const { lastSeq } = await recover({ directory: copy, log: silentLogger });
+    return { lastSeq, frames: readJournal(copy).frames };
+  } finally {
+    await Deno.remove(copy, { recursive: true });
+  }
 }
 
 /** A block as a test wants it. */

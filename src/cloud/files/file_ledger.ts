@@ -1,5 +1,8 @@
+import { basename } from "node:path";
 import { asRecord, AtomicFile, type DurableFile, JsonFile, type Logger, readJsonFile } from "../../base/mod.ts";
+import type { WrittenBlock } from "../../journal/mod.ts";
 import { EPOCH_BYTES, Ranges } from "../../replication/mod.ts";
+import { isFrameKey } from "../store/object_names.ts";
 
 /** Name of the ledger file in a boat's directory. */
 const LEDGER_FILE = "files.json";
@@ -92,8 +95,10 @@ export class FileLedger {
     return this.#files.get(name)?.ranges;
   }
 
-  /** Adds a block that was written. */
-  addBlock(name: string, { firstSeq, lastSeq }: { firstSeq: number; lastSeq: number }): void {
+  /** Adds a block that was written to a file; of objects {@linkcode FileLedger.setStored} has the numbers. */
+  noteWritten({ path, firstSeq, lastSeq }: Pick<WrittenBlock, "path" | "firstSeq" | "lastSeq">): void {
+    if (isFrameKey(path)) return;
+    const name = basename(path);
     const file = this.#files.get(name) ?? { ranges: new Ranges(), isEnded: false };
     file.ranges.add(firstSeq, lastSeq + 1);
     this.#files.set(name, file);

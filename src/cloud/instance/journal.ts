@@ -38,7 +38,7 @@ export interface Numbering {
 }
 
 /** Options of a boat's files. */
-export interface InstanceJournalOptions extends Pick<JournalWriterOptions, "devices" | "productOf"> {
+export interface InstanceJournalOptions extends Pick<JournalWriterOptions, "devices" | "productOf" | "place"> {
   /** The boat's directory. */
   directory: string;
   settings: () => InstanceSettings;
@@ -48,7 +48,7 @@ export interface InstanceJournalOptions extends Pick<JournalWriterOptions, "devi
   onLiveEnded?: (() => void) | undefined;
   /** Called when any file is complete. */
   onEnded?: (() => void) | undefined;
-  /** Called for each block that is synced to disk. */
+  /** Called for each block that is synced to disk, or was placed. */
   onWritten?: ((block: WrittenBlock) => void) | undefined;
   /** Opens files for reading; default: on the local disk. */
   openSource?: OpenSource | undefined;
@@ -230,6 +230,11 @@ export class InstanceJournal {
     await Promise.all([this.#writer?.rotate(), ...this.#sessions.values().map((files) => files.rotate())]);
   }
 
+  /** Resolves when no block of live frames is being stored without a file. */
+  async placed(): Promise<void> {
+    await this.#writer?.placed();
+  }
+
   /** Ends the files of a backfill. */
   async endBackfill(files: BackfillFiles): Promise<void> {
     await files.end();
@@ -239,9 +244,8 @@ export class InstanceJournal {
   }
 
   /** True while a file, given by its name, is being written, and before it exists. */
-  isOpen(name: string): boolean {
-    return this.#writer?.openName === name || this.#sessions.values().some((files) => files.isOpen(name));
-  }
+  readonly isOpen = (name: string): boolean =>
+    this.#writer?.openName === name || this.#sessions.values().some((files) => files.isOpen(name));
 
   /** Pauses or resumes recording; meanwhile live frames and blocks are refused. */
   pause(isPaused: boolean): void {
@@ -268,12 +272,12 @@ export class InstanceJournal {
   }
 
   #openWriter(epoch: Uint8Array<ArrayBuffer>): JournalWriter {
-    const { directory, settings, clock, log, devices, productOf, onLiveEnded, onEnded } = this.#options;
+    const { directory, settings, clock, log, devices, productOf, place, onLiveEnded, onEnded } = this.#options;
     const { blockBytes, compression, rotateDurationMs, rotateBytes, syncIntervalMs, maxBacklogBytes } = settings();
     const { newestFile, pending } = this.#recovered;
     const writer = new JournalWriter({
       ...{ directory, blockBytes, compression, rotateDurationMs, rotateBytes, syncIntervalMs, maxBacklogBytes },
-      ...{ epoch, newestFile, pending, clock, log },
+      ...{ epoch, newestFile, pending, place, clock, log },
       prefix: LIVE_PREFIX,
       hasForeignTimes: true,
       buses: this.#buses,

@@ -11,7 +11,7 @@ import { isFrameKey } from "../store/object_names.ts";
 import { withNewerFrames } from "../state/state_file_rebuild.ts";
 import { StoredFiles } from "../files/stored_files.ts";
 import type { BoatObjects, ObjectChanges } from "../store/boat_objects.ts";
-import { BoatStore } from "../store/boat_store.ts";
+import { BoatStore, type Spool } from "../store/boat_store.ts";
 import { epochStates } from "../store/restore.ts";
 import { inReadTime } from "../store/read_time.ts";
 import { StoredSessions } from "../store/stored_sessions.ts";
@@ -134,13 +134,14 @@ export class InstanceStores {
         relist: store && (() => store.listForReading()),
         devices: () => Array.from(this.#replica?.broker.registry ?? [], blockDevice).filter(({ name }) => name !== 0n),
         productOf: (bus, src) => this.#replica?.broker.registry.get(bus, src)?.product,
+        place: store && ((block, packed) => store.place(block, { packed, spool: this.#spool({ journal, ledger }) })),
         onLiveEnded: () => this.#writeSnapshot(),
         onEnded: () => {
           ledger.endFiles((name) => journal.isOpen(name));
           onFileEnded?.(id);
         },
-        onWritten: ({ path, header, ...block }) => {
-          if (header.epochWord === this.#epochWord) ledger.addBlock(path.slice(path.lastIndexOf("/") + 1), block);
+        onWritten: (block) => {
+          if (block.header.epochWord === this.#epochWord) ledger.noteWritten(block);
         },
       });
       journal.pause(this.#isPaused);
@@ -270,11 +271,7 @@ export class InstanceStores {
     if (this.#journal && this.#record.epoch !== undefined) this.#record.accounted = this.#journal.accounted;
   }
 
-  /**
-   * Looks for files that have disappeared since they were opened.
-   *
-   * @param options.isListing true: also learns what other nodes have stored; it is unknown if the store does not answer
-   */
+  /** Looks for files that have disappeared. @param options.isListing also learns what other nodes have stored, if the store answers */
   async update({ isListing }: { isListing: boolean }): Promise<void> {
     if (isListing && this.#mayLack && !this.#record.isUnlisted) await this.#relist();
     await this.files.findMissing();
@@ -315,8 +312,8 @@ export class InstanceStores {
   async ship(signal?: AbortSignal): Promise<void> {
     const [journal, ledger, store] = [this.#journal, this.#ledger, this.#store];
     if (!journal || !ledger || !store) return;
-    const isOpen = (name: string) => journal.isOpen(name);
-    await store.ship({ index: journal.index, ledger, isOpen, epochs: () => this.#record.epochs }, signal);
+    await journal.placed();
+    await store.ship(this.#spool({ journal, ledger }), signal);
     await this.#sessions?.putIfUsed({ sessions: this.#replica?.sessions, corrections: journal.corrections, signal });
   }
 
@@ -390,6 +387,10 @@ export class InstanceStores {
     this.#record.load({ ...known, durable: [...all] }, { lastLive: journal.lastLive });
     await files.findMissing();
     files.findUnheld();
+  }
+
+  #spool({ journal, ledger }: { journal: InstanceJournal; ledger: FileLedger }): Spool {
+    return { index: journal.index, ledger, isOpen: journal.isOpen, epochs: () => this.#record.epochs };
   }
 
   #filesOf(parts: { journal: InstanceJournal; ledger: FileLedger }): StoredFiles {

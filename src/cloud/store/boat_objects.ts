@@ -1,7 +1,7 @@
-import { type FileSource, type OutsideFile, SourceUnavailableError } from "../../journal/mod.ts";
+import { type FileSource, type OutsideFile, type SealedBlock, SourceUnavailableError } from "../../journal/mod.ts";
 import { type ObjectStore, StoreError } from "../../object_store/mod.ts";
 import { Ranges } from "../../replication/mod.ts";
-import { frameBodies } from "./frame_objects.ts";
+import { frameBodies, type FrameBody, frameBodyOf } from "./frame_objects.ts";
 import { ObjectCache } from "./object_cache.ts";
 import { epochKey, epochsPrefix, frameKey, type FrameObject } from "./object_names.ts";
 import { type ListedObject, listObjects, listPruned } from "./object_list.ts";
@@ -80,7 +80,7 @@ export class BoatObjects {
     for (const object of objects) if (!this.#objects.has(object.key)) this.#add(object.key, object);
     for (const { epoch, first, last } of pruned) this.#noteStored({ epoch, first, last });
     this.#unsavedTimes += timesRead;
-    if (this.#unsavedTimes > MAX_UNSAVED_TIMES) await this.saveTimes(signal);
+    await this.saveManyTimes(signal);
   }
 
   /** Another object has the frames of some, which are deleted; or they are deleted intentionally. */
@@ -89,6 +89,11 @@ export class BoatObjects {
     for (const object of added) this.#add(object.key, object);
     this.#unsavedTimes += added.length;
     return { added: added.map((object) => outsideFile(object.key, object)) };
+  }
+
+  /** Stores the hint, if it lacks many objects. @throws {StoreError} */
+  async saveManyTimes(signal?: AbortSignal): Promise<void> {
+    if (this.#unsavedTimes > MAX_UNSAVED_TIMES) await this.saveTimes(signal);
   }
 
   /** Stores the hint, if it lacks objects. @throws {StoreError} */
@@ -146,21 +151,49 @@ export class BoatObjects {
     let isWhole = true;
     const leftOut = () => isWhole = false;
     for await (const body of frameBodies(path, { epoch, leftOut })) {
-      const { first, last, bytes, digests, hash, blocks, ...time } = body;
-      const object = { id: this.#id, epoch: epoch.toHex(), first, last, hash };
-      const key = frameKey(object);
-      if (this.#objects.has(key)) continue;
-      const answer = await this.#store.putIfAbsent(key, bytes, { digests, signal });
-      if (answer === "exists") await this.#checkWhole(key, { bytes: bytes.length, signal });
-      const size = bytes.length;
-      await writeBlocks(this.#store, { key, size, blocks, signal });
-      const known = { ...object, size, time };
-      this.#add(key, known);
-      this.#unsavedTimes++;
-      added.push(outsideFile(key, known));
+      const { file, isNew } = await this.#putBody(body, { epoch: epoch.toHex(), signal });
+      if (isNew) added.push(file);
     }
-    if (this.#unsavedTimes > MAX_UNSAVED_TIMES) await this.saveTimes(signal);
     return { added, isWhole };
+  }
+
+  /**
+   * Stores the frames of a sealed block as an object of their own. Returns when the store has answered.
+   *
+   * @param options.packed the block as a file has it
+   * @param options.epoch of its frames, 16 bytes
+   * @returns the object
+   * @throws {StoreError} it is not stored
+   */
+  async putBlock(
+    block: SealedBlock,
+    { packed, epoch, signal }: {
+      packed: Uint8Array<ArrayBuffer>;
+      epoch: Uint8Array<ArrayBuffer>;
+      signal?: AbortSignal | undefined;
+    },
+  ): Promise<OutsideFile> {
+    const body = await frameBodyOf(block, { packed, epoch });
+    const { file } = await this.#putBody(body, { epoch: epoch.toHex(), signal });
+    return file;
+  }
+
+  async #putBody(
+    { first, last, bytes, digests, hash, blocks, ...time }: FrameBody,
+    { epoch, signal }: { epoch: string; signal?: AbortSignal | undefined },
+  ): Promise<{ file: OutsideFile; isNew: boolean }> {
+    const object = { id: this.#id, epoch, first, last, hash };
+    const key = frameKey(object);
+    const before = this.#objects.get(key);
+    if (before) return { file: outsideFile(key, before), isNew: false };
+    const answer = await this.#store.putIfAbsent(key, bytes, { digests, signal });
+    const size = bytes.length;
+    if (answer === "exists") await this.#checkWhole(key, { bytes: size, signal });
+    await writeBlocks(this.#store, { key, size, blocks, signal });
+    const known = { ...object, size, time };
+    this.#add(key, known);
+    this.#unsavedTimes++;
+    return { file: outsideFile(key, known), isNew: true };
   }
 
   /** An object with this key has these bytes, as the key contains their hash: if it has all of them. */

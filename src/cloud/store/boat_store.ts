@@ -1,6 +1,16 @@
 import { basename } from "node:path";
 import { errorText, type Logger, removeIfExists } from "../../base/mod.ts";
-import { type JournalIndex, type OutsideFile, sidecarOf, SourceUnavailableError, tablesOf } from "../../journal/mod.ts";
+import {
+  epochWordOf,
+  FILE_HEADER_BYTES,
+  type JournalIndex,
+  type OutsideFile,
+  type SealedBlock,
+  sidecarOf,
+  SourceUnavailableError,
+  tablesOf,
+  type WrittenBlock,
+} from "../../journal/mod.ts";
 import { StoreError } from "../../object_store/mod.ts";
 import { type Range, Ranges } from "../../replication/mod.ts";
 import type { FileLedger } from "../files/file_ledger.ts";
@@ -20,11 +30,15 @@ export interface Spool {
   epochs: () => readonly string[];
 }
 
+/** Longest time in which a block is stored without a file, milliseconds. */
+const PLACE_TIMEOUT_MS = 5000;
+
 /** The object store as the open files of one boat use it. */
 export class BoatStore {
   readonly #id: string;
   readonly #objects: BoatObjects;
   readonly #log: Logger;
+  readonly #isAway: () => boolean;
   #isListed = false;
   /** Names of local files whose frames are stored; `isWhole`: all that the file should have. */
   readonly #shipped = new Map<string, { isWhole: boolean }>();
@@ -41,6 +55,7 @@ export class BoatStore {
     this.#id = id;
     const isListed = this.#isListed = typeof listed === "object";
     this.#objects = isListed ? listed : new BoatObjects({ id, ...frameStore });
+    this.#isAway = frameStore.isAway ?? (() => false);
     this.#log = log;
   }
 
@@ -100,6 +115,39 @@ export class BoatStore {
     for (const key of removed) index.noteRemoved(key, { isReplaced: true });
   }
 
+  /**
+   * Stores a sealed block of live frames without a file. Never rejects.
+   *
+   * @param options.packed the block as a file has it
+   * @returns where it is; undefined: it is not known to be stored, and must go into a file
+   */
+  async place(
+    block: SealedBlock,
+    { packed, spool: { index, ledger, epochs } }: {
+      packed: Uint8Array<ArrayBuffer>;
+      spool: Spool;
+    },
+  ): Promise<WrittenBlock | undefined> {
+    const current = epochs().at(-1);
+    const epoch = current === undefined ? undefined : Uint8Array.fromHex(current);
+    if (!epoch || epochWordOf(epoch) !== block.epochWord || !this.#isListed || this.#isAway()) return undefined;
+    try {
+      const signal = AbortSignal.timeout(PLACE_TIMEOUT_MS);
+      for (const each of epochs()) await this.#objects.beginEpoch(each, signal);
+      const file = await this.#objects.putBlock(block, { packed, epoch, signal });
+      await index.add([file]);
+      ledger.setStored(this.storedOf(epoch.toHex()));
+      const { firstSeq, lastSeq, firstTimeUs, latestTimeUs } = block;
+      const { path, head } = file;
+      if (!head) return undefined;
+      const { header, bytes: fileBytes } = head;
+      return { firstSeq, lastSeq, firstTimeUs, latestTimeUs, path, offset: FILE_HEADER_BYTES, header, fileBytes };
+    } catch (error) {
+      this.#log.warn("frames go into a file, not to the store at once", { id: this.#id, error: errorText(error) });
+      return undefined;
+    }
+  }
+
   /** True if a complete local file has frames that may not be stored. */
   hasUnstored({ index, isOpen }: Pick<Spool, "index" | "isOpen">): boolean {
     return index.files.some(({ path }) =>
@@ -127,6 +175,7 @@ export class BoatStore {
       if (current !== undefined) ledger.setStored(this.storedOf(current));
       this.#shipped.set(name, { isWhole: isWhole && this.#hasAll(ledger.rangesOf(name), current) });
     }
+    await this.#objects.saveManyTimes(signal);
   }
 
   /** True if the store has all numbers that a file should have; of another epoch than the current one nothing is known. */

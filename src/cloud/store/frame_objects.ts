@@ -10,6 +10,7 @@ import {
   FILE_HEADER_BYTES,
   openBlockFile,
   readFileIndex,
+  type SealedBlock,
   storedBytes,
 } from "../../journal/mod.ts";
 import { turn } from "../../base/mod.ts";
@@ -101,15 +102,36 @@ async function packedBlock(
     if (baseSeq === undefined || frameCount === 0) return undefined;
     if (metadata.epoch && metadata.epoch.toHex() !== epoch.toHex()) return undefined;
     const data = packed?.slice() ?? compress(new Uint8Array(bytes), "zstd");
-    const header = { baseTimeUs, baseSeq, dictionaryBytes: 0, dataBytes: data.length };
-    const parts = [encodeBlockHeader(header, { version: 2, compression: "zstd" }), data];
-    const size = parts.reduce((sum, { length }) => sum + length, 0);
-    const blockBytes = bytes.length;
-    return { first: baseSeq, last: baseSeq + frameCount - 1, timeUs: baseTimeUs, blockBytes, parts, bytes: size };
+    return packedAs(
+      { first: baseSeq, last: baseSeq + frameCount - 1, timeUs: baseTimeUs, blockBytes: bytes.length },
+      data,
+    );
   } catch (error) {
     if (error instanceof BlockError) return undefined;
     throw error;
   }
+}
+
+/** The bytes of a block with its header. @param data its frames, compressed with zstd */
+function packedAs(block: Omit<PackedBlock, "parts" | "bytes">, data: Uint8Array<ArrayBuffer>): PackedBlock {
+  const header = { baseTimeUs: block.timeUs, baseSeq: block.first, dictionaryBytes: 0, dataBytes: data.length };
+  const parts = [encodeBlockHeader(header, { version: 2, compression: "zstd" }), data];
+  return { ...block, parts, bytes: parts.reduce((sum, { length }) => sum + length, 0) };
+}
+
+/**
+ * The frames of a sealed block as the body of an object: the same bytes as from a file that has only this block.
+ *
+ * @param options.packed the block as a file has it
+ * @param options.epoch 16 bytes
+ */
+export async function frameBodyOf(
+  { bytes, firstSeq: first, lastSeq: last, firstTimeUs: timeUs }: SealedBlock,
+  { packed, epoch }: { packed: Uint8Array<ArrayBuffer>; epoch: Uint8Array<ArrayBuffer> },
+): Promise<FrameBody> {
+  const blockBytes = bytes.length;
+  const data = packed === bytes ? compress(bytes, "zstd") : packed;
+  return await bodyOf([packedAs({ first, last, timeUs, blockBytes }, data)], { blockBytes, epoch });
 }
 
 /**

@@ -7,6 +7,8 @@ export interface FrameStore {
   readonly store: ObjectStore;
   /** Parts of objects in memory, shared by all boats. */
   readonly cache: ObjectCache;
+  /** True while the store is known not to answer; left out: it is not known. */
+  readonly isAway?: (() => boolean) | undefined;
   /** Sidecars of objects on the local disk; left out: series are read from the frames. */
   readonly sidecars?: SidecarCache | undefined;
   /** Name of this node, part of keys; default {@linkcode ONLY_NODE}. */

@@ -2,13 +2,13 @@ import { backoffMs, errorText } from "../../base/mod.ts";
 import type { Message } from "../../frame/mod.ts";
 import { Backlog, ClockSteps, type EndedBy, type WaitingBlock } from "./backlog.ts";
 import { BlockBuilder } from "../block/builder.ts";
-import { BlockPacker, PackWorker } from "../block/packer.ts";
 import { Durability, notDurable } from "./durability.ts";
 import { OversizedMessageError } from "../errors.ts";
 import { epochWordOf } from "../file/layout.ts";
 import { DEFAULT_PREFIX } from "../file/name.ts";
 import { FileSequence, type WriteFigures } from "./file_sequence.ts";
-import type { JournalState, JournalWriterOptions, RecordedCounts } from "./journal_writer_types.ts";
+import type { JournalState, JournalWriterOptions, RecordedCounts, WrittenBlock } from "./journal_writer_types.ts";
+import { PackedBlocks } from "./packed_blocks.ts";
 import { RunCounts } from "./run_counts.ts";
 import { encodeOpening, removeWals, WalFiles } from "../wal/wal_files.ts";
 import { type BlockMetadata, DEFAULT_BLOCK_BYTES, type Gap } from "../types.ts";
@@ -28,12 +28,10 @@ export class JournalWriter {
   /** Counters since the start. */
   readonly run: RunCounts;
   readonly #options:
-    & Required<
-      Pick<JournalWriterOptions, "prefix" | "compression" | "syncIntervalMs" | "maxBacklogBytes" | "slowBlockMs">
-    >
+    & Required<Pick<JournalWriterOptions, "prefix" | "compression" | "syncIntervalMs" | "maxBacklogBytes">>
     & JournalWriterOptions;
   readonly #builder: BlockBuilder;
-  readonly #packer: BlockPacker;
+  readonly #packed: PackedBlocks;
   readonly #wals: WalFiles;
   readonly #timer: ReturnType<typeof setInterval>;
   readonly #backlog: Backlog;
@@ -64,17 +62,14 @@ export class JournalWriter {
   constructor(options: JournalWriterOptions) {
     const { prefix = DEFAULT_PREFIX, compression = "zstd", syncIntervalMs = 1000 } = options;
     const { maxBacklogBytes = DEFAULT_BACKLOG_BYTES, slowBlockMs = DEFAULT_SLOW_BLOCK_MS } = options;
-    this.#options = { ...options, prefix, compression, syncIntervalMs, maxBacklogBytes, slowBlockMs };
-    this.#builder = new BlockBuilder({
-      blockBytes: options.blockBytes ?? DEFAULT_BLOCK_BYTES,
-      ...(options.productOf && { productOf: options.productOf }),
-    });
-    const { directory, rotateBytes = 0 } = options;
-    const { blockBytes } = this.#builder;
+    this.#options = { ...options, prefix, compression, syncIntervalMs, maxBacklogBytes };
+    const { directory, productOf, rotateBytes = 0, blockBytes = DEFAULT_BLOCK_BYTES } = options;
+    this.#builder = new BlockBuilder({ blockBytes, ...(productOf && { productOf }) });
     this.#files = new FileSequence({ ...this.#options, blockBytes, rotateBytes });
-    const { packThread: thread = new PackWorker(), log } = options;
     this.#clockSteps = options.hasForeignTimes ? undefined : new ClockSteps();
-    this.#packer = new BlockPacker({ thread, log, onDone: () => this.#onPacked() });
+    const { packThread, place, log } = options;
+    const onDone = () => this.#state.kind === "closed" || this.#work();
+    this.#packed = new PackedBlocks({ compression, slowBlockMs, place, packThread, log, onDone });
     this.#durable = new Durability(() => options.clock.monoMs());
     this.#wals = new WalFiles(directory, (seq) => this.#durable.noteAppended(this.#epochWord, seq));
     this.#backlog = new Backlog(options.pending ?? [], { blockBytes, maxBytes: maxBacklogBytes });
@@ -181,11 +176,7 @@ export class JournalWriter {
     return this.#backlog.ready();
   }
 
-  /**
-   * Resolves when every frame appended so far is durable. Rejects if the journal is closed before.
-   *
-   * @param through newest frame to wait for; default all
-   */
+  /** Resolves when the frames up to `through`, default all so far, are durable. Rejects if the journal is closed before. */
   sync(through = Infinity): Promise<void> {
     const last = { epochWord: this.#epochWord, seq: Math.min(through, this.#lastSeq) };
     if (this.#durable.has(last)) return Promise.resolve();
@@ -207,6 +198,12 @@ export class JournalWriter {
     await this.#work();
   }
 
+  /** Resolves when no block is being placed. */
+  async placed(): Promise<void> {
+    await this.#packed.settled();
+    await this.#working;
+  }
+
   /** Writes everything and completes the file. Frames that one attempt cannot write are counted as lost, and logged. */
   close(): Promise<void> {
     return this.#closing ??= this.#close();
@@ -214,12 +211,13 @@ export class JournalWriter {
 
   async #close(): Promise<void> {
     clearInterval(this.#timer);
+    this.#packed.end();
     await this.#working;
     this.#retryAtMs = 0;
     this.#rotate();
     await this.#work();
     this.#state = { kind: "closed" };
-    this.#packer.close();
+    this.#packed.close();
     this.#wals.close();
     if (this.#backlog.length === 0) {
       // Must not remove the WAL of another journal, on a card that was mounted at this path.
@@ -327,31 +325,22 @@ export class JournalWriter {
 
   async #writeAll(): Promise<void> {
     for (let block = this.#backlog.first; block; block = this.#backlog.first) {
-      const packed = this.#pack(block);
-      if (packed === undefined) return await this.#flushWhilePacking(block);
-      await this.#writeBlock(block, packed);
+      const next = this.#packed.next(block, { mayWait: this.#mayWait(block) });
+      if (next.kind === "wait") return await this.#flushWhileWaiting(block);
+      if (next.kind === "write") await this.#writeBlock(block, next.packed);
+      else await this.#notePlaced(block, next.written);
     }
     if (this.#endsFile) await this.#endFile();
     if (this.#backlog.length === 0) await this.#flush();
   }
 
-  #onPacked(): void {
-    if (this.#state.kind !== "closed") this.#work();
+  /** True if nothing depends on a block, and its WAL has its frames: no further block, no lack of memory. */
+  #mayWait({ bytes, wal }: WaitingBlock): boolean {
+    return wal !== undefined && this.#backlog.length === 1 && 2 * bytes.length < this.#options.maxBacklogBytes;
   }
 
-  /** The bytes of the first block as stored; undefined while a thread packs them. */
-  #pack(block: WaitingBlock): Uint8Array<ArrayBuffer> | undefined {
-    const { compression, slowBlockMs, maxBacklogBytes } = this.#options;
-    const { bytes, firstTimeUs, latestTimeUs, wal, endsFile = false } = block;
-    if (compression === "none") return bytes;
-    const isSlow = latestTimeUs - firstTimeUs >= slowBlockMs * 1000;
-    // Only if nothing depends on it: no further block, no end of the file, no lack of memory.
-    const isAlone = this.#backlog.length === 1 && 2 * bytes.length < maxBacklogBytes;
-    return this.#packer.pack(bytes, { mayWait: wal !== undefined && isSlow && isAlone && !endsFile });
-  }
-
-  /** Syncs the WAL of the only waiting block while a thread packs it, then the open block. */
-  async #flushWhilePacking(block: WaitingBlock): Promise<void> {
+  /** Syncs the WAL of the only waiting block while it is packed or placed, then the open block. */
+  async #flushWhileWaiting(block: WaitingBlock): Promise<void> {
     const { epochWord, lastSeq } = block;
     await block.wal?.flush();
     this.#durable.noteDurable({ epochWord, seq: lastSeq });
@@ -369,14 +358,24 @@ export class JournalWriter {
   async #writeBlock(block: WaitingBlock, packed: Uint8Array<ArrayBuffer>): Promise<void> {
     if (!this.#files.fits(block)) await this.#endFile();
     const { written, isFull } = await this.#files.append(block, packed);
-    this.#backlog.shift();
-    const { epochWord, lastSeq, endsFile = false } = block;
-    this.#durable.noteDurable({ epochWord, seq: lastSeq });
-    this.#options.onWritten?.(written);
+    this.#noteWritten(block, written);
+    const { endsFile = false } = block;
     // A rotation has already reset the time, which may belong to the next file by now.
     const hasMore = this.#isOpen || this.#backlog.length > 0;
     if (isFull && !endsFile) this.#fileSinceMs = hasMore ? this.#options.clock.monoMs() : undefined;
     if (endsFile || isFull) await this.#endFile();
+  }
+
+  async #notePlaced(block: WaitingBlock, written: WrittenBlock): Promise<void> {
+    this.#noteWritten(block, written);
+    if (block.endsFile) await this.#endFile();
+    this.#options.onEnded?.(written.path);
+  }
+
+  #noteWritten({ epochWord, lastSeq }: WaitingBlock, written: WrittenBlock): void {
+    this.#backlog.shift();
+    this.#durable.noteDurable({ epochWord, seq: lastSeq });
+    this.#options.onWritten?.(written);
   }
 
   async #endFile(): Promise<void> {

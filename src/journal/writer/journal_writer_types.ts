@@ -32,6 +32,17 @@ export interface WrittenBlock extends Omit<SealedBlock, "bytes" | "epochWord"> {
   header: FileHeader;
 }
 
+/**
+ * Keeps a block elsewhere than in a file of the directory, such as in an object store. Returns where it is durable; undefined: it
+ * is not, and goes into a file. Must not reject.
+ *
+ * @param packed the block as a file has it
+ */
+export type PlaceBlock = (
+  block: SealedBlock,
+  packed: Uint8Array<ArrayBuffer>,
+) => Promise<WrittenBlock | undefined>;
+
 /** Options of a {@linkcode JournalWriter}. */
 export interface JournalWriterOptions {
   /** Directory of the files; this process must hold its lock. */
@@ -84,12 +95,14 @@ export interface JournalWriterOptions {
   hasForeignTimes?: boolean;
   /** Thread that compresses them; default a worker. */
   packThread?: PackThread;
+  /** Offered each block before it goes into a file; until the answer the WAL holds its frames. Default: none. */
+  place?: PlaceBlock | undefined;
   clock: Clock;
   log: Logger;
   /** Called before each write. A rejection delays writing, which is retried. */
   checkDirectory?: () => Promise<void>;
-  /** Called for each block that is on disk. */
+  /** Called for each block that is on disk, or was placed. */
   onWritten?: (block: WrittenBlock) => void;
-  /** Called for each completed file. */
+  /** Called for each completed file, and each block that was placed. */
   onEnded?: ((path: string) => void) | undefined;
 }

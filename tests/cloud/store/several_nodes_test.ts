@@ -36,7 +36,8 @@ async function withNodes(work: (nodes: Nodes) => Promise<void>): Promise<void> {
     using store = await openStore({ url: `file://${folder}/store` });
     const frameStore: FrameStore = { store, cache: new ObjectCache({ store }) };
     const nodes = { isLiveElsewhere: () => true, hasSeen: () => true, arrivals: 0 };
-    await using one = await CloudFixture.start(`${folder}/one`, { frameStore });
+    // One stores from files, the other one at once.
+    await using one = await CloudFixture.start(`${folder}/one`, { frameStore: { ...frameStore, isAway: () => true } });
     await using two = await CloudFixture.start(`${folder}/two`, { frameStore });
     const again = () => CloudFixture.start(`${folder}/one`, { frameStore, nodes });
     await work({ one, two, store, folder, again });

@@ -27,6 +27,9 @@ async function withStore(
   });
 }
 
+/** The store, as it is used while it is said to be away: all frames go into files first. */
+const withFiles = (frameStore: FrameStore): FrameStore => ({ ...frameStore, isAway: () => true });
+
 /** Sends live frames in parts, each of which is stored before the next. */
 async function feedAndShip(cloud: CloudFixture, parts: readonly (readonly [first: number, last: number])[]) {
   const live = (await cloud.greeted()).client.live();
@@ -45,10 +48,56 @@ async function journalFiles(directory: string): Promise<string[]> {
 }
 
 Deno.test(
-  "a local file is deleted once its frames are stored, and readers find them in the store",
+  "live frames are stored without a file, and readers find them in the store",
   CLOUD,
   () =>
     withStore(async ({ folder, store, frameStore }) => {
+      await using cloud = await CloudFixture.start(`${folder}/data`, { frameStore });
+      const live = (await cloud.greeted()).client.live();
+      for (const [first, last] of [[1, 20], [21, 40], [41, 60]] as const) {
+        await live.send(batch(first, last));
+        await eventually("all to be durable", () => cloud.boat.acknowledge() === last);
+        await cloud.boat.ship();
+        assert.deepEqual(await journalFiles(`${folder}/data`), []);
+        assert.equal(cloud.boat.record.storedThrough(), last);
+        assert.deepEqual(await framesOfStore(store, { folder }), range(1, last).map(wanted));
+      }
+      await cloud.boat.withFiles(async (files) => {
+        await files.findMissing();
+        files.findUnheld();
+      });
+      assert.deepEqual([cloud.boat.record.counters.vanishedFrames, cloud.boat.record.holes], [0, []]);
+      live.end();
+    }),
+);
+
+Deno.test(
+  "live frames that the store does not take at once go into a file, and are stored with it",
+  CLOUD,
+  () =>
+    withStore(async ({ folder, store, frameStore }) => {
+      await using cloud = await CloudFixture.start(`${folder}/data`, { frameStore });
+      const live = (await cloud.greeted()).client.live();
+      await live.send(batch(1, 300));
+      await eventually("all to be durable", () => cloud.boat.acknowledge() === 300);
+      store.isAway = true;
+      await assert.rejects(cloud.boat.ship(), /Cannot reach the store of the test/);
+      assert.equal((await journalFiles(`${folder}/data`)).length, 1);
+      assert.ok(cloud.boat.record.storedThrough()! < 300);
+      store.isAway = false;
+      await cloud.boat.ship();
+      assert.equal(cloud.boat.record.storedThrough(), 300);
+      assert.deepEqual(await framesOfStore(store, { folder }), range(1, 300).map(wanted));
+      live.end();
+    }),
+);
+
+Deno.test(
+  "a local file is deleted once its frames are stored, and readers find them in the store",
+  CLOUD,
+  () =>
+    withStore(async ({ folder, store, ...stored }) => {
+      const frameStore = withFiles(stored.frameStore);
       await using cloud = await CloudFixture.start(`${folder}/data`, { frameStore });
       const live = await feedAndShip(cloud, [[1, 300], [301, 600], [601, 900]]);
       const [only, ...others] = await journalFiles(`${folder}/data`);
@@ -73,7 +122,8 @@ Deno.test(
   "frames that a node had not stored when it ended are stored when it starts, without their boat",
   CLOUD,
   () =>
-    withStore(async ({ folder, store, frameStore }) => {
+    withStore(async ({ folder, store, ...stored }) => {
+      const frameStore = withFiles(stored.frameStore);
       {
         await using cloud = await CloudFixture.start(`${folder}/data`, { frameStore });
         const { client } = await cloud.greeted({ headSeq: 200 });
