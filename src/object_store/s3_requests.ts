@@ -26,6 +26,9 @@ export interface S3Request<T> {
   send: (signal: AbortSignal, progress: Progress) => Promise<T>;
 }
 
+/** Reason of signals of attempts that are over. */
+const OVER = new Error("the attempt is over");
+
 /** Sends requests with a time-out, and again after a pause while the store is `away`. */
 export class S3Requests {
   readonly #options: S3RequestsOptions;
@@ -74,7 +77,8 @@ export class S3Requests {
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", abort);
-      ending.abort();
+      // Without a reason each would make an exception with a stack.
+      ending.abort(OVER);
     }
   }
 }

@@ -27,6 +27,12 @@ export interface InstanceHandshakesOptions {
   log: Logger;
 }
 
+/**
+ * A boat that was taken while the store was away is left alone for this time, milliseconds: the streams that it has just opened
+ * must not end at once.
+ */
+const SETTLE_MS = 5000;
+
 /** Handshakes of one boat: checks the boat's identity, accepts its declarations, and requests missing frames. */
 export class InstanceHandshakes {
   readonly #options: InstanceHandshakesOptions;
@@ -34,6 +40,7 @@ export class InstanceHandshakes {
   readonly storeAnswers = reconnectRequest("store");
   /** Connection of the last handshake that was answered. */
   #connection = "";
+  #answeredMs = -Infinity;
 
   constructor(options: InstanceHandshakesOptions) {
     this.#options = options;
@@ -61,10 +68,16 @@ export class InstanceHandshakes {
     const isSame = verdict.kind === "same";
     const { index } = journal;
     this.#connection = connection;
+    this.#answeredMs = this.#options.clock.monoMs();
     const isProven = await copyDetector.check(request, { connection, index, isSame, isStreaming, isOwn });
     return isProven
       ? await this.accept(request, { connection, known, verdict })
       : await this.#draft(request, { connection, known });
+  }
+
+  /** True if the boat has had time to stream since its last handshake. */
+  get isSettled(): boolean {
+    return this.#options.clock.monoMs() - this.#answeredMs >= SETTLE_MS;
   }
 
   /**

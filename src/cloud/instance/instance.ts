@@ -167,18 +167,18 @@ export class Instance {
     return this.connected || this.silentMs < PRESENT_MS;
   }
 
-  /** Stores the frames of its files, and its state: the next call deletes the files. @throws {StoreError} try again later */
+  /** Stores its frames, and the state if there were files, which the next call deletes. @throws {StoreError} try again later */
   ship(signal?: AbortSignal): Promise<void> {
     return this.#shipping.run(async () => {
       if (this.#isStopped) return;
       await this.#turns.run(async () => {
         await this.#open();
-        if (!await this.#stores.beginShipping(signal)) return;
+        if (!await this.#stores.beginShipping({ mayList: this.#handshakes.isSettled, signal })) return;
         this.#sessions.endAll(this.#handshakes.storeAnswers);
         await this.#close();
         await this.#open();
       });
-      await this.#stores.ship(signal).finally(() => this.#save());
+      if (await this.#stores.ship(signal)) this.#save();
     });
   }
 

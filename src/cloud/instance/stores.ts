@@ -298,23 +298,24 @@ export class InstanceStores {
    * Completes the open files, so that {@linkcode InstanceStores.ship} takes their frames. True if the store answers and did
    * not when they were opened: they must be opened again, and the boat has not been asked for anything.
    */
-  async beginShipping(signal?: AbortSignal): Promise<boolean> {
+  async beginShipping({ mayList, signal }: { mayList: boolean; signal?: AbortSignal | undefined }): Promise<boolean> {
     const store = this.#store;
     await this.#journal?.rotate();
-    return store !== undefined && !store.isListed && await store.list(signal);
+    return mayList && store !== undefined && !store.isListed && await store.list(signal);
   }
 
   /**
-   * Stores the frames of all complete files, oldest first. May run beside other methods, but not twice.
+   * Stores the frames of all complete files, oldest first; true if there were any. May run beside other methods, not twice.
    *
    * @throws {StoreError} some are not stored: try again later
    */
-  async ship(signal?: AbortSignal): Promise<void> {
+  async ship(signal?: AbortSignal): Promise<boolean> {
     const [journal, ledger, store] = [this.#journal, this.#ledger, this.#store];
-    if (!journal || !ledger || !store) return;
+    if (!journal || !ledger || !store) return false;
     await journal.placed();
-    await store.ship(this.#spool({ journal, ledger }), signal);
+    const hadFiles = await store.ship(this.#spool({ journal, ledger }), signal);
     await this.#sessions?.putIfUsed({ sessions: this.#replica?.sessions, corrections: journal.corrections, signal });
+    return hadFiles;
   }
 
   /** Stores what is known of its objects. @throws {StoreError} */
@@ -352,8 +353,7 @@ export class InstanceStores {
     this.#ledger?.endFiles(() => false);
     await this.#ledger?.close();
     if (journal && this.#store) {
-      const files = { index: journal.index, isOpen: () => false };
-      this.#hasUnstored = this.#store.hasUnstored(files) || (await this.#sessions?.isChanged() ?? false);
+      this.#hasUnstored = this.#store.hasUnstored(journal) || (await this.#sessions?.isChanged() ?? false);
     }
     this.#lastStoredThrough = this.#storedThrough() ?? 0;
     this.#ledger = undefined;

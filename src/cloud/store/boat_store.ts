@@ -157,11 +157,12 @@ export class BoatStore {
 
   /**
    * Stores the frames of all complete local files, oldest first, and deletes those that were stored by an earlier call: one
-   * that is just being read is still there. A file that is damaged stays.
+   * that is just being read is still there. A file that is damaged stays. Returns true if there were any.
    *
    * @throws {StoreError} some frames are not stored: try again later
    */
-  async ship(spool: Spool, signal?: AbortSignal): Promise<void> {
+  async ship(spool: Spool, signal?: AbortSignal): Promise<boolean> {
+    let hasStored = false;
     const { index, ledger, isOpen, epochs } = spool;
     for (const epoch of epochs()) await this.#objects.beginEpoch(epoch, signal);
     await this.#deleteShipped(spool);
@@ -174,8 +175,10 @@ export class BoatStore {
       const current = epochs().at(-1);
       if (current !== undefined) ledger.setStored(this.storedOf(current));
       this.#shipped.set(name, { isWhole: isWhole && this.#hasAll(ledger.rangesOf(name), current) });
+      hasStored = true;
     }
     await this.#objects.saveManyTimes(signal);
+    return hasStored;
   }
 
   /** True if the store has all numbers that a file should have; of another epoch than the current one nothing is known. */

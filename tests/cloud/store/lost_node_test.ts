@@ -6,6 +6,7 @@ import { JournalIndex } from "../../../src/journal/mod.ts";
 import { type ObjectStore, openStore } from "../../../src/object_store/mod.ts";
 import { eventually } from "../../support/eventually.ts";
 import { inFolder } from "../../support/folder.ts";
+import { journalFiles } from "../../support/journal_run.ts";
 import { needs } from "../../support/needs.ts";
 import { wireBlock } from "../block_check_fixture.ts";
 import { batch, BOAT, CloudFixture, framesOfIndex, wanted } from "../cloud_fixture.ts";
@@ -78,6 +79,57 @@ Deno.test(
       await shipping;
       assert.equal(cloud.boat.record.storedThrough(), 700);
       assert.deepEqual(await framesOf(disk, folder), range(1, 700).map(wanted));
+      live.end();
+    }),
+);
+
+Deno.test(
+  "live frames are stored without a file, and readers find them in the store",
+  CLOUD,
+  () =>
+    inFolder(async (folder) => {
+      using disk = await openStore({ url: `file://${folder}/store` });
+      const store = new WrappedStore(disk);
+      const frameStore = storeOf(store);
+      await using cloud = await CloudFixture.start(`${folder}/data`, { frameStore });
+      const live = (await cloud.greeted()).client.live();
+      for (const [first, last] of [[1, 20], [21, 40], [41, 60]] as const) {
+        await live.send(batch(first, last));
+        await eventually("all to be durable", () => cloud.boat.acknowledge() === last);
+        await cloud.boat.ship();
+        assert.deepEqual(journalFiles(`${folder}/data/${BOAT}`), []);
+        assert.equal(cloud.boat.record.storedThrough(), last);
+        assert.deepEqual(await framesOf(store, folder), range(1, last).map(wanted));
+      }
+      await cloud.boat.withFiles(async (files) => {
+        await files.findMissing();
+        files.findUnheld();
+      });
+      assert.deepEqual([cloud.boat.record.counters.vanishedFrames, cloud.boat.record.holes], [0, []]);
+      live.end();
+    }),
+);
+
+Deno.test(
+  "live frames that the store does not take at once go into a file, and are stored with it",
+  CLOUD,
+  () =>
+    inFolder(async (folder) => {
+      using disk = await openStore({ url: `file://${folder}/store` });
+      const store = new WrappedStore(disk);
+      const frameStore = storeOf(store);
+      await using cloud = await CloudFixture.start(`${folder}/data`, { frameStore });
+      const live = (await cloud.greeted()).client.live();
+      await live.send(batch(1, 300));
+      await eventually("all to be durable", () => cloud.boat.acknowledge() === 300);
+      store.isAway = true;
+      await assert.rejects(cloud.boat.ship(), /Cannot reach the store of the test/);
+      assert.equal(journalFiles(`${folder}/data/${BOAT}`).length, 1);
+      assert.ok(cloud.boat.record.storedThrough()! < 300);
+      store.isAway = false;
+      await cloud.boat.ship();
+      assert.equal(cloud.boat.record.storedThrough(), 300);
+      assert.deepEqual(await framesOf(store, folder), range(1, 300).map(wanted));
       live.end();
     }),
 );
