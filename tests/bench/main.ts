@@ -1,10 +1,11 @@
-// deno task bench [core|decode|where|changes|doctor|dump|export|verify|query|journal|history|past|past-year|series|month|streams|signalk|outputs|send|gateway|replicas|replication|outage|soak|store|store-read|nodes|nodes-fleet|page|page-heap] [--quick]:
+// deno task bench [core|decode|where|changes|doctor|doctor-server|dump|export|verify|query|journal|history|past|past-year|series|month|streams|signalk|outputs|send|gateway|replicas|replication|outage|soak|store|store-read|nodes|nodes-fleet|page|page-heap] [--quick]:
 // one JSON line a figure. `month` (of series) takes a quarter of an hour and `past-year` half an hour, both some GB of disk, `soak` takes ten minutes, `outage` some and root, `store` eight and Ceph, `store-read`, `nodes` and `nodes-fleet` some and Ceph, `page` six and a browser, `page-heap` half an
 // hour and a browser: they run only when named. `--quick` makes `send` shorter.
 import { changesBench } from "./changes_bench.ts";
 import { coreBench } from "./core_bench.ts";
 import { decodeBench } from "./decode_bench.ts";
 import { doctorBench } from "./doctor_bench.ts";
+import { doctorServerBench } from "./doctor_server_bench.ts";
 import { dumpBench } from "./dump_bench.ts";
 import { exportBench } from "./export_bench.ts";
 import { gatewayBench } from "./gateway_bench.ts";
@@ -30,6 +31,7 @@ const usual = [
   "where",
   "changes",
   "doctor",
+  "doctor-server",
   "dump",
   "export",
   "verify",
@@ -72,6 +74,7 @@ if (wanted.includes("decode")) await decodeBench();
 if (wanted.includes("where")) await whereBench();
 if (wanted.includes("changes")) await changesBench();
 if (wanted.includes("doctor")) doctorBench();
+if (wanted.includes("doctor-server")) await doctorServerBench();
 if (wanted.includes("dump")) await dumpBench();
 if (wanted.includes("export")) await exportBench();
 if (wanted.includes("verify")) await verifyBench();

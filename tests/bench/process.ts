@@ -3,7 +3,8 @@ export interface BenchProcess {
   pid: number;
   /** First line that it printed. */
   line: string;
-  stop: () => Promise<void>;
+  /** Ends it, by default at once. */
+  stop: (signal?: Deno.Signal) => Promise<void>;
 }
 
 /** The flags with which the tasks run the servers: a small young generation keeps memory small. */
@@ -31,8 +32,8 @@ export async function startProcess(
     if (done) throw new Error(`Cannot measure: "${script}" ended at once`);
     text += value;
   }
-  const stop = async () => {
-    child.kill("SIGKILL");
+  const stop = async (signal: Deno.Signal = "SIGKILL") => {
+    child.kill(signal);
     await reader.cancel();
     await child.status;
   };
