@@ -22,6 +22,8 @@ const LINES_A_TURN = 1000;
 const LOOK_MS = 10_000;
 /** A device that is silent for less has not stopped, milliseconds. */
 const PAUSE_MS = 60_000;
+/** Shorter times without a preferred device are not logged: when a bus pauses, that concerns all quantities. Milliseconds. */
+const MIN_LOSS_MS = 10_000;
 /** Interval of writing, milliseconds: each write wears the boat's SD card. */
 const WRITE_MS = 60_000;
 /** Longest time without a line while the server runs, milliseconds. */
@@ -67,8 +69,10 @@ export class SourceHistory {
   #waiting: SourceLine[] = [[null]];
   readonly #known = new Map<string, { id: number; model: string | undefined }>();
   readonly #giving = new Map<string, Giving>();
-  /** Number of the preferred device by quantity; none: -1. */
+  /** Number of the preferred device by quantity, as the log has it. */
   readonly #preferred = new Map<string, number>();
+  /** By quantity, since when no device is preferred, which is not logged yet, monotonic milliseconds. */
+  readonly #lostMs = new Map<string, number>();
   /** Difference of wall and monotonic time, milliseconds. */
   #offsetMs: number;
   #lookedMs = -Infinity;
@@ -162,11 +166,20 @@ export class SourceHistory {
   }
 
   #prefer(quantity: string, device: SourceDevice | undefined): void {
-    const id = device ? this.#idOf(device) : -1;
-    if (id === (this.#preferred.get(quantity) ?? -1)) return;
+    const nowMs = this.#options.clock.monoMs();
+    const lostMs = this.#lostMs.get(quantity) ?? nowMs;
+    if (nowMs - lostMs >= MIN_LOSS_MS && this.#preferred.delete(quantity)) {
+      this.#add([this.#wallMs(lostMs), quantity, -1, CHANGE.nonePreferred]);
+    }
+    if (!device) {
+      this.#lostMs.set(quantity, lostMs);
+      return;
+    }
+    this.#lostMs.delete(quantity);
+    const id = this.#idOf(device);
+    if (id === this.#preferred.get(quantity)) return;
     this.#preferred.set(quantity, id);
-    const timeMs = this.#wallMs(this.#options.clock.monoMs());
-    this.#add([timeMs, quantity, id, device ? CHANGE.preferred : CHANGE.nonePreferred]);
+    this.#add([this.#wallMs(nowMs), quantity, id, CHANGE.preferred]);
   }
 
   /** Everything ends and begins again, with times of the clock as it is now. */
@@ -175,6 +188,7 @@ export class SourceHistory {
     this.#offsetMs = offsetMs;
     this.#giving.clear();
     this.#preferred.clear();
+    this.#lostMs.clear();
     this.#known.clear();
   }
 

@@ -17,7 +17,7 @@ const SERVERS = { "without": "", "with the doctor": "doctor", "with all": "docto
 type ServerName = keyof typeof SERVERS;
 const NAMES: readonly ServerName[] = ["without", "with the doctor", "with all"];
 /** Each has processes of its own: no two of the same program are laid out alike. */
-const ROUNDS = 1;
+const ROUNDS = 2;
 /** Until then the alert about the load of the bus has its file of the black box. */
 const WARM_UP_MS = 75_000;
 /** The black box writes a minute after the event, which is at the beginning. */
@@ -32,8 +32,8 @@ const UNITS = {
   "CPU": { unit: "% of a core", isCommon: true },
   "RSS": { unit: "MB", isCommon: true },
   "memory in use": { unit: "MB", isCommon: true },
-  "journal": { unit: "kB/h", isCommon: true },
-  "ledger in the journal, before compression": { unit: "kB/h", isCommon: false },
+  "journal growth": { unit: "kB/h", isCommon: true },
+  "ledger in blocks, before compression": { unit: "kB/h", isCommon: false },
   "evidence, each file": { unit: "bytes", isCommon: false },
   "source history": { unit: "bytes", isCommon: false },
   "source history, growth": { unit: "bytes/h", isCommon: false },
@@ -57,8 +57,16 @@ export async function doctorServerBench(): Promise<void> {
   }
   const mean = (name: ServerName, figure: keyof Use) =>
     rounds.reduce((sum, round) => sum + (round.get(name)?.[figure] ?? NaN), 0) / ROUNDS;
+  const working: readonly (keyof Use)[] = [
+    "evidence, each file",
+    "source history",
+    "doctor's memory on disk",
+    "black box, each event",
+  ];
+  const idle = working.filter((figure) => !(mean("with all", figure) > 0));
+  if (idle.length > 0) throw new Error(`Cannot measure: nothing was written of ${idle.join("; ")}`);
   for (const [figure, { unit, isCommon }] of Object.entries(UNITS) as [keyof Use, typeof UNITS[keyof Use]][]) {
-    const name = `${RATE} frames/s, journal`;
+    const name = `${RATE} frames/s recorded`;
     const without = mean("without", figure);
     if (!isCommon) {
       report({ name: `${name}, ${figure}`, value: mean("with all", figure), unit });
@@ -141,8 +149,8 @@ async function sourcesBytes({ process: { line: port }, directory }: Running): Pr
 
 type Disk = Pick<
   Use,
-  | "journal"
-  | "ledger in the journal, before compression"
+  | "journal growth"
+  | "ledger in blocks, before compression"
   | "evidence, each file"
   | "doctor's memory on disk"
   | "black box, each event"
@@ -164,8 +172,8 @@ async function diskOf(directory: string): Promise<Disk> {
   const sizes = sizesOf(journal);
   const boxes = [...sizesOf(`${journal}/blackbox`)].filter(([name]) => /^mark-.*\.lpj$/.test(name));
   return {
-    "journal": sum(sizes, JOURNAL_EXTENSION) / hours / 1000,
-    "ledger in the journal, before compression": ledger / hours / 1000,
+    "journal growth": sum(sizes, JOURNAL_EXTENSION) / hours / 1000,
+    "ledger in blocks, before compression": ledger / hours / 1000,
     "evidence, each file": (sum(sizes, STATEMENT_EXTENSION) + sum(sizes, SIGNATURE_EXTENSION)) / files.length,
     "doctor's memory on disk": sizesOf(`${directory}/state`).get("doctor.json") ?? 0,
     "black box, each event": boxes.reduce((bytes, [, size]) => bytes + size, 0) / 1000,

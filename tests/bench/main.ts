@@ -1,6 +1,6 @@
 // deno task bench [core|decode|where|changes|doctor|doctor-server|dump|export|verify|query|journal|history|past|past-year|series|month|streams|signalk|outputs|send|gateway|replicas|replication|outage|soak|store|store-read|nodes|nodes-fleet|page|page-heap] [--quick]:
 // one JSON line a figure. `month` (of series) takes a quarter of an hour and `past-year` half an hour, both some GB of disk, `soak` takes ten minutes, `outage` some and root, `store` eight and Ceph, `store-read`, `nodes` and `nodes-fleet` some and Ceph, `page` six and a browser, `page-heap` half an
-// hour and a browser: they run only when named. `--quick` makes `send` shorter.
+// hour and a browser: they run only when named. `doctor-server` takes five minutes. `--quick` makes `send` shorter.
 import { changesBench } from "./changes_bench.ts";
 import { coreBench } from "./core_bench.ts";
 import { decodeBench } from "./decode_bench.ts";

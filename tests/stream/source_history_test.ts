@@ -31,7 +31,7 @@ class Sounders implements AsyncDisposable {
     for (const src of [1, 2]) broker.publish(claim(nameOf(src), { src, bus: src - 1 }));
   }
 
-  /** Lets seconds pass, in which these sounders send. */
+  /** Lets seconds pass, in which these sounders send. What is stale is noticed each second. */
   run(seconds: number, sending: readonly number[]): void {
     for (let i = 0; i < seconds; i++) {
       this.clock.advance(1000);
@@ -44,6 +44,7 @@ class Sounders implements AsyncDisposable {
         const data = encode(128267, { depth: src });
         this.#broker.publish(message({ pgn: 128267, src, bus: src - 1, data, timeUs, monoMs }));
       }
+      this.#watch.list();
       this.history.runHousekeeping();
     }
   }
@@ -94,6 +95,33 @@ Deno.test(
       const { spans, preferred } = await depthOf(boat);
       assertSpans(spans, [[1, 0, 600], [2, 0, 1200], [1, 930, 1200]]);
       assertSpans(preferred, [[1, 0, 603], [2, 603, 903], [1, 930, 1200]]);
+    }),
+);
+
+Deno.test(
+  "a pause of some seconds, as a busy computer makes many, writes nothing into the history; a longer one does",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      await using boat = new Sounders(folder, { clock: new FakeClock() });
+      boat.run(100, [1]);
+      const before = (await depthOf(boat)).preferred?.length;
+      const path = `${folder}/sources.log`;
+      const { size } = await Deno.stat(path);
+      for (let i = 0; i < 20; i++) {
+        boat.run(8, []);
+        boat.run(12, [1]);
+      }
+      const { spans, preferred } = await depthOf(boat);
+      assertSpans(spans, [[1, 0, 500]]);
+      assertSpans(preferred, [[1, 0, 500]]);
+      assert.equal(before, 1);
+      assert.equal((await Deno.stat(path)).size, size);
+      boat.run(20, []);
+      boat.run(80, [1]);
+      const { preferred: later } = await depthOf(boat);
+      assertSpans(later, [[1, 0, 503], [1, 520, 600]]);
+      assert.ok((later?.[1]?.fromMs ?? 0) - (later?.[0]?.toMs ?? 0) >= 15_000);
     }),
 );
 
