@@ -1,3 +1,4 @@
+import { systemClock } from "../../src/base/mod.ts";
 import { splitFastPacket } from "../../src/can/mod.ts";
 import { buildCanId } from "../../src/frame/mod.ts";
 import { isFastPacket } from "../../src/pgn/mod.ts";
@@ -6,6 +7,18 @@ import { pause } from "./eventually.ts";
 import { GatewayPeer } from "./gateway_peer.ts";
 
 const TICK_MS = 10;
+
+/** Messages that were put on the bus at once. */
+export interface FedPiece {
+  /** Numbers of the first and the last one. */
+  first: number;
+  last: number;
+  /** Time before the first byte was written, microseconds since 1970. */
+  atUs: number;
+  /** Whether somebody listened. */
+  isHeard: boolean;
+}
+
 /** How a feed is set up. */
 export interface FeedOptions {
   /** Name of the bus; default `can0`. */
@@ -14,11 +27,15 @@ export interface FeedOptions {
   pieceMs?: () => number;
   /** Messages that were put on the bus by an earlier feed; default 0. */
   earlier?: number;
+  /** Called before each piece is written. */
+  onPiece?: (piece: FedPiece) => void;
 }
 
 const SINGLE_PGNS = [127250, 127245, 130306, 128259, 127488];
 const FAST_PGN = 129029;
 const FAST_BYTES = 43;
+/** Frames of each fast packet: 6 bytes in the first one, 7 in the others. */
+export const FAST_FRAMES = 7;
 /** One message in so many is a fast packet. */
 export const FAST_EVERY = 16;
 const SOURCES = [10, 11, 12, 13];
@@ -27,6 +44,8 @@ const SOURCES = [10, 11, 12, 13];
  * their parts are not taken for each other's, though a busy machine makes up for seconds at once.
  */
 const FAST_SOURCES = { first: 50, count: 199 };
+/** Device whose fast packets never get their rest. */
+const BROKEN_SOURCE = 49;
 
 /**
  * A bus full of messages, each another one, behind a gateway over TCP, which loses nothing. It writes down what it put
@@ -42,15 +61,20 @@ export class BusFeed implements AsyncDisposable {
   readonly #truthPath: string;
   readonly #name: string;
   readonly #pieceMs: () => number;
+  readonly #onPiece: ((piece: FedPiece) => void) | undefined;
   readonly #running: Promise<void>;
   #saying = Promise.resolve();
   #isStopped = false;
   #count: number;
   #fastSequence = 0;
 
-  private constructor(truthPath: string, { name = "can0", pieceMs = () => TICK_MS, earlier = 0 }: FeedOptions) {
+  private constructor(
+    truthPath: string,
+    { name = "can0", pieceMs = () => TICK_MS, earlier = 0, onPiece }: FeedOptions,
+  ) {
     this.#name = name;
     this.#pieceMs = pieceMs;
+    this.#onPiece = onPiece;
     this.#count = earlier;
     this.#peer = new GatewayPeer();
     this.#truthPath = truthPath;
@@ -88,12 +112,24 @@ export class BusFeed implements AsyncDisposable {
     return this.#saying = this.#saying.then(() => this.#burst(count));
   }
 
+  /** Hangs up, after the first frames of a fast packet that never gets its rest. Others may connect. */
+  hangUp(frames = 0): Promise<void> {
+    return this.#saying = this.#saying.then(async () => {
+      const id = buildCanId({ prio: 3, pgn: FAST_PGN, src: BROKEN_SOURCE, dst: 255 });
+      const parts = splitFastPacket(new Uint8Array(FAST_BYTES), this.#fastSequence++).slice(0, frames);
+      await this.#peer.say(linesOf(id, parts).join(""));
+      this.#peer.hangUp();
+    });
+  }
+
   async #burst(count: number): Promise<void> {
     const lines: string[] = [];
     const truth: string[] = [];
+    const first = this.#count + 1;
     for (let i = 0; i < count; i++) this.#message({ lines, truth });
     // What is written down first may never be heard; what is heard must be written down.
     this.#write(truth.join(""));
+    this.#onPiece?.({ first, last: this.#count, atUs: systemClock.wallUs(), isHeard: this.isHeard });
     try {
       await this.#peer.say(lines.join(""));
     } catch {
@@ -138,16 +174,21 @@ export class BusFeed implements AsyncDisposable {
     new DataView(payload.buffer).setUint32(0, number, true);
     truth.push(`${expectedLine(id, payload)}\n`);
     const frames = isFastPacket(pgn) ? splitFastPacket(payload, this.#fastSequence++) : [payload];
-    const time = new Date().toISOString().slice(11, 23);
-    const head = `${time} R ${id.toString(16).toUpperCase().padStart(8, "0")}`;
-    for (const frame of frames) {
-      const bytes = Array.from(frame, (byte) => byte.toString(16).toUpperCase().padStart(2, "0"));
-      lines.push(`${head} ${bytes.join(" ")}\r\n`);
-    }
+    lines.push(...linesOf(id, frames));
   }
 
   #write(text: string): void {
     const bytes = new TextEncoder().encode(text);
     for (let at = 0; at < bytes.length;) at += this.#truth.writeSync(bytes.subarray(at));
   }
+}
+
+/** Frames that come now, as a YDWG sends them. */
+function linesOf(id: number, frames: readonly Uint8Array[]): string[] {
+  const time = new Date().toISOString().slice(11, 23);
+  const head = `${time} R ${id.toString(16).toUpperCase().padStart(8, "0")}`;
+  return frames.map((frame) => {
+    const bytes = Array.from(frame, (byte) => byte.toString(16).toUpperCase().padStart(2, "0"));
+    return `${head} ${bytes.join(" ")}\r\n`;
+  });
 }
