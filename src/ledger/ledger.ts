@@ -222,6 +222,11 @@ export class LedgerWalk {
     if (!this.#isFirst) this.#unknown({ toUs: run.startUs, reason: this.#reasonBefore(run, at), counts });
     else if (fromUs < run.startUs) this.#unknown({ fromUs, toUs: run.startUs, reason: "before_journal", counts });
     this.#widen(run.startUs);
+    // More messages than numbers: the run began in a former epoch, and its files from then are gone.
+    const numbered = counts.reduce((sum, { fates }) => sum + (fates?.numbered ?? 0), 0);
+    if (numbered > at.firstSeq - run.firstSeq) {
+      return this.#unknown({ fromUs: run.startUs, toUs: timeUs, reason: "pruned" });
+    }
     this.#span(counts.map(() => ZERO), counts);
   }
 

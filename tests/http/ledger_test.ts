@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { systemClock } from "../../src/base/mod.ts";
+import { ledgerReply } from "../../src/http/cloud/ledger.ts";
+import type { HistoryIndex } from "../../src/http/history/history.ts";
 import type { LedgerReport } from "../../src/ledger/mod.ts";
 import { LINK, LinkFixture } from "../replication/boat_link_fixture.ts";
 import { TestBoat } from "../support/boat.ts";
@@ -100,5 +103,34 @@ Deno.test(
       assert.deepEqual([report.closed, bus?.bus, bus?.frames], [true, null, null]);
       assert.deepEqual(bus?.unknown.map(({ reason }) => reason), ["frames_on_boat"]);
       assert.equal((await cloud.raw("/instances/nobody/ledger")).status, 404);
+    }),
+);
+
+Deno.test(
+  "a ledger of a cloud closes though the boat connects again while it is read, after numbers that the cloud lacks",
+  DISK,
+  () =>
+    inFolder(async (folder) => {
+      await using cloud = await CloudServer.start(folder);
+      const { instance, ...first } = await cloud.boat("boat-1", { headSeq: 10 });
+      const { index } = await instance.replica();
+      let seq = first.seq;
+      const reconnecting: HistoryIndex = Object.assign(Object.create(index), {
+        async *epochBlocks(range: Parameters<HistoryIndex["epochBlocks"]>[0]) {
+          if (seq === first.seq && range.toUs === undefined) {
+            const boat = await cloud.boat("boat-1", { headSeq: 500 });
+            seq = boat.say({ timeUs: START_US });
+          }
+          yield* index.epochBlocks(range);
+        },
+      });
+      const reply = await ledgerReply(instance, {
+        request: new Request(cloud.url),
+        query: { from: 0, to: undefined },
+        subject: { journal: { index: reconnecting }, clock: systemClock },
+      });
+      const { closed, buses }: LedgerReport = await reply.json();
+      assert.ok(seq >= 500, String(seq));
+      assert.deepEqual([closed, buses[0]?.off.messages], [true, 0]);
     }),
 );

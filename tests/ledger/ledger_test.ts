@@ -123,6 +123,27 @@ Deno.test("blocks of older software are unknown with their messages, and not tak
   assert.deepEqual([bus?.off, bus?.messages.recorded], [{ frames: 0, messages: 0 }, 90]);
 });
 
+Deno.test("the files of a run that began in a former epoch are deleted: what they had is unknown, and the rest closes", () => {
+  const run = { ...RUN, firstSeq: 1 };
+  const at = (timeUs: number, numbered: number) => ({
+    ...{ run, timeUs },
+    counts: [counts({ received: numbered, fates: { inMessages: numbered, numbered } })],
+  });
+  // 300 messages of the former epoch, and 20 of this one, whose file is gone, too.
+  const rest = { ...block(), firstSeq: 21, messages: 90, gap: undefined, begin: at(2000, 320) };
+  const { fromUs, buses: [bus] } = ledgerOf({ ...rest, end: { ...at(3000, 410), messages: 90 } });
+  assert.equal(fromUs, 1000);
+  assert.deepEqual(bus?.unknown, [{
+    ...{ fromUs: 1000, toUs: 2000, reason: "pruned", recorded: 0, acknowledged: 0, stored: 0 },
+  }]);
+  assert.deepEqual([bus?.off, bus?.messages.numbered, bus?.messages.recorded, bus?.messages.missing], [
+    { frames: 0, messages: 0 },
+    90,
+    90,
+    {},
+  ]);
+});
+
 Deno.test("a cloud says why messages are missing, and does not close when its numbers and its files disagree", () => {
   const found = new Ranges([{ start: 11, end: 41 }, { start: 51, end: 61 }]);
   const epoch = {

@@ -89,8 +89,9 @@ function epochsOf({ record }: Instance): CloudEpoch[] {
     const isCurrent = epoch === record.epoch;
     const former = record.former.get(epoch);
     const received = isCurrent ? record.received : former?.received;
-    const headSeq = isCurrent ? Math.max(record.headSeq, record.receivedThrough) : former?.headSeq;
-    if (!received || headSeq === undefined) return [];
+    const declared = isCurrent ? Math.max(record.headSeq, record.receivedThrough) : former?.headSeq;
+    if (!received || declared === undefined) return [];
+    const headSeq = Math.max(declared, received.last);
     const { durable } = received.record();
     return {
       ...{ epochWord: epochWordOf(Uint8Array.fromHex(epoch)), headSeq, durable },
@@ -113,10 +114,11 @@ function partsOf(
     const { found } = known.get(epoch.epochWord) ?? { found: new Ranges() };
     const [start] = found;
     const isWhole = { start: at > 0 || isFromStart, end: first + at < last || isToEnd };
+    // Of numbers that came while the files were read, it is not known why others before them are missing.
     return {
       ...{ epoch, found },
       from: isWhole.start ? 1 : start?.start ?? 1,
-      to: isWhole.end ? Math.max(epoch.headSeq, found.last ?? 0) : found.last ?? 0,
+      to: isWhole.end ? epoch.headSeq : Math.min(found.last ?? 0, epoch.headSeq),
     };
   });
 }
