@@ -42,12 +42,13 @@ export function assertBoatLedger(report: LedgerReport, { runs, inFiles, inCloud,
     const known = fates.flatMap((fate) => fate.known);
     const recorded = fates.flatMap((fate) => [...fate.recorded]);
     const pruned = first ? first.known.findIndex((number) => first.recorded.has(number)) : 0;
-    const tails = assertUnknown(unknown, fates);
+    const tails = assertUnknown(unknown, { fates, runs });
     const all = (key: "recorded" | "acknowledged" | "stored") => sum(unknown.map((each) => each[key] ?? 0));
     assert.deepEqual(
       { numbered: messages.numbered + all("recorded"), recorded: messages.recorded + all("recorded") },
       { numbered: known.length, recorded: recorded.length },
     );
+    // Files go from the oldest on.
     const missing = { pruned, disk: known.length - recorded.length - pruned };
     assert.deepEqual(messages.missing, Object.fromEntries(Object.entries(missing).filter(([, count]) => count > 0)));
     const acknowledged = inCloud && known.filter((number) => inCloud.has(number)).length;
@@ -65,8 +66,8 @@ function fatesOf(
   { bus, inFiles, isLive }: { bus: number; inFiles: ReadonlySet<number>; isLive: boolean },
 ): Fate[] {
   const isThere = (run: KnownRun) =>
-    run.buses.some((_, index) => heardBy(run, index).some((number) => inFiles.has(number))) ||
-    (isLive && run === runs.at(-1) && run.buses.some((_, index) => heardBy(run, index).length > 0));
+    (isLive && run === runs.at(-1)) ||
+    run.buses.some((_, index) => heardBy(run, index).some((number) => inFiles.has(number)));
   return runs.slice(Math.max(0, runs.findIndex(isThere))).filter(isThere).map((run) => {
     const heard = heardBy(run, bus);
     const isNow = isLive && run === runs.at(-1);
@@ -82,28 +83,35 @@ function fatesOf(
  * What is named as unknown is when no server ran, or what it had not synced. Gives the recorded messages of each run of
  * which the ledger knows no more than that they are recorded.
  */
-function assertUnknown(unknown: LedgerReport["buses"][number]["unknown"], fates: readonly Fate[]): number[] {
+function assertUnknown(
+  unknown: LedgerReport["buses"][number]["unknown"],
+  { fates, runs }: { fates: readonly Fate[]; runs: readonly KnownRun[] },
+): number[] {
   const between = unknown.filter(({ reason }) => reason !== "before_journal" && reason !== "no_counters");
   const pairs = fates.slice(1).map((after, i) => ({ before: fates[i]!, after }));
-  assert.equal(between.length, pairs.length);
+  const found = runs.map((run) => `${heardBy(run, 0).length} heard, ${run.through} recorded, ${run.end?.how}`);
+  assert.equal(between.length, pairs.length, JSON.stringify({ unknown, found }, null, 1));
   for (const [i, { before, after }] of pairs.entries()) {
     const { from, to, reason, recorded, interface_frames: counted } = between[i]!;
-    const { run: { end, afterEnd, isDrained, headBefore, durable }, heard, known } = before;
+    const { run: { end, buses, isDrained, headBefore, durable }, heard, known } = before;
     assert.ok(end);
-    assert.deepEqual([reason, counted], [end.how === "SIGTERM" ? "stopped" : "crashed", null]);
+    // A run of which nothing was synced has left no trace.
+    const ended = runs.slice(runs.indexOf(before.run), runs.indexOf(after.run));
+    const isCrashed = ended.some((run) => run.end?.how === "SIGKILL");
+    assert.deepEqual([reason, counted], [isCrashed ? "crashed" : "stopped", null]);
     const [fromUs, toUs] = [Date.parse(from) * 1000, Date.parse(to) * 1000];
     assert.ok(fromUs <= end.overUs + CLOCK_US, `${from} is after the end`);
     assert.ok(toUs >= after.run.beganUs - CLOCK_US && toUs <= after.run.answeredUs + CLOCK_US, `${to} is no start`);
     // What was put on the bus while nobody listened.
-    for (const { atUs } of afterEnd) assert.ok(atUs >= fromUs - CLOCK_US && atUs <= toUs + CLOCK_US);
+    for (const { atUs } of ended.flatMap(({ afterEnd }) => afterEnd)) {
+      assert.ok(atUs >= fromUs - CLOCK_US && atUs <= toUs + CLOCK_US);
+    }
     // What is counted came before the time of which nothing is known.
-    const last = known[known.length - recorded - 1];
-    const piece = before.run.buses.flatMap(({ pieces }) => pieces).find((each) =>
-      last! >= each.first && last! <= each.last
-    );
+    const last = known[known.length - recorded - 1] ?? 0;
+    const piece = buses.flatMap(({ pieces }) => pieces).find((each) => each.first <= last && last <= each.last);
     if (piece) assert.ok(piece.atUs <= fromUs + CLOCK_US, `${last} is counted, and came after ${from}`);
     if (end.how === "SIGTERM" && isDrained) assert.deepEqual([known.length, recorded], [heard.length, 0]);
-    const counts = before.run.through.reduce((total, each) => total + each, 0);
+    const counts = sum(before.run.through);
     assert.ok(counts >= durable - headBefore, `${counts} are recorded, ${durable - headBefore} were synced`);
   }
   const rest = unknown.filter(({ reason }) => reason === "no_counters");

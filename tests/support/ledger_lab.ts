@@ -3,7 +3,7 @@ import { systemClock } from "../../src/base/mod.ts";
 import type { LedgerReport } from "../../src/ledger/mod.ts";
 import { eventually, pause } from "./eventually.ts";
 import { heardBy, type KnownRun, messagesIn, noteRecorded, sum } from "./ledger_runs.ts";
-import { metricOf } from "./replication_faults.ts";
+import { linkOf, metricOf } from "./replication_faults.ts";
 import type { FedPiece } from "./replication_feed.ts";
 import { ReplicationLab } from "./replication_lab.ts";
 
@@ -187,8 +187,10 @@ export class LedgerLab implements AsyncDisposable {
     await this.drain();
     await this.lab.converged();
     await eventually("all of it acknowledged", async () => {
-      const status = await this.lab.boatStatus();
-      return status?.cloud_durable_seq === status?.local_head_seq;
+      const status = await linkOf(this.lab);
+      const head = status?.local_head_seq;
+      // What is stored comes with a later message of the cloud.
+      return status?.cloud_durable_seq === head && status?.cloud_stored_seq === head;
     });
   }
 
