@@ -56,16 +56,17 @@ function inCloud(
   { word, isCurrent, stored }: { word: number; isCurrent: boolean; stored: StoredProgress | undefined },
 ): InCloud {
   const { cloud_durable_seq, cloud_cursor, cloud_stored_seq, lost, former_epochs = [] } = status;
+  const declared = stored?.declaredOf(word) ?? new Ranges();
   const through = (seq: number) => new Ranges([{ start: 1, end: Math.min(seq + 1, END) }]);
   if (isCurrent) {
-    const all = new Ranges(lost);
+    const all = declared.union(new Ranges(lost));
     return {
       acknowledged: through(cloud_durable_seq ?? cloud_cursor).subtract(all),
       stored: through(cloud_stored_seq ?? 0).subtract(all),
     };
   }
   const former = former_epochs.find(({ epoch }) => epochWordOf(Uint8Array.fromHex(epoch)) === word);
-  const gone = new Ranges(former?.lost ?? stored?.lostOf(word) ?? []);
+  const gone = declared.union(new Ranges(former?.lost ?? stored?.lostOf(word) ?? []));
   const known = through(stored?.storedThrough(word) ?? 0).subtract(gone);
   if (!former?.holes) return { acknowledged: known, stored: known };
   const held = through(former.head_seq).subtract(new Ranges(former.holes)).subtract(gone);

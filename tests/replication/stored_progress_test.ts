@@ -5,6 +5,7 @@ import { FakeClock } from "../support/fake_clock.ts";
 import { inFolder } from "../support/folder.ts";
 import { keptLog } from "../support/journal_run.ts";
 import { needs } from "../support/needs.ts";
+import { NEVER_USED } from "../../src/replication/link/missing.ts";
 import { RESPONSE } from "./fixture.ts";
 
 const DISK = needs({ permissions: ["read", "write"] });
@@ -123,5 +124,27 @@ Deno.test("a restart knows what was known, and a damaged file is as none", DISK,
       assert.deepEqual([damaged.isKept, damaged.reported(1)], [true, undefined], text);
     }
     assert.equal(lines.filter((line) => line.includes("state file not readable")).length, texts.length);
+  });
+});
+
+Deno.test("numbers that were declared as lost are known when they are declared, and after a crash", DISK, async () => {
+  await inFolder(async (folder) => {
+    const { log } = keptLog();
+    const file = new AtomicFile(folder, { name: "replication.json" });
+    const open = () => StoredProgress.open({ file, clock: new FakeClock(), log });
+    const first = await open();
+    first.noteHandshake(NOW, answer({ durableThrough: 10 }));
+    first.noteDeleted({ epochWord: NOW, ranges: [{ start: 11, end: 21 }] });
+    assert.equal(first.declareLost(NOW).length, 1);
+    await first.noteDeclared(NOW, [
+      { start: 31, end: 41, reason: "not recorded on the boat" },
+      { start: 51, end: 61, reason: NEVER_USED },
+    ]);
+    // Not closed.
+    const second = await open();
+    second.noteHandshake(NOW, answer({ durableThrough: 100 }));
+    assert.deepEqual(second.lostOf(NOW), []);
+    assert.deepEqual([...second.declaredOf(NOW)], [{ start: 11, end: 21 }, { start: 31, end: 41 }]);
+    await Promise.all([first.close(), second.close()]);
   });
 });

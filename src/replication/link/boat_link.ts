@@ -81,7 +81,7 @@ export class BoatLink {
   readonly #security: LinkSecurity;
   #state: LinkState = DISCONNECTED;
   #connection: BoatConnection | undefined;
-  #missing: MissingNumbers;
+  #missing: MissingNumbers = new MissingNumbers();
   readonly #stored: StoredProgress;
   readonly #former: FormerEpochs;
   #cloud: CloudState;
@@ -103,7 +103,6 @@ export class BoatLink {
     this.#security = new LinkSecurity(options.tls, options);
     const stored = this.#stored = options.stored ?? StoredProgress.inMemory(options);
     this.#former = new FormerEpochs({ lostOf: (epochWord) => stored.lostOf(epochWord) });
-    this.#missing = new MissingNumbers();
     this.#cloud = this.#newEpochState();
     this.#ownThrough = options.source.head;
   }
@@ -301,7 +300,7 @@ export class BoatLink {
 
   #newConnection(): BoatConnection {
     const { numbers, source } = this.#options;
-    this.#missing.add(this.#stored.lostOf(this.#epochWord));
+    this.#missing.add(this.#stored.declareLost(this.#epochWord));
     const ifCurrent = (work: () => void) => {
       if (connection === this.#connection) work();
     };
@@ -332,6 +331,7 @@ export class BoatLink {
           this.#counters.blocks++;
           this.#counters.blockBytes += bytes;
         },
+        lost: (found) => this.#stored.noteDeclared(this.#epochWord, found),
         formerFilled: () => ifCurrent(() => this.#stored.noteFormer(this.#epochWord, this.#former.progress)),
         backfillRemaining: (frames) => ifCurrent(() => this.#step({ kind: "missing", frames })),
         failed: (error) => this.#failed(connection, error),

@@ -9,7 +9,14 @@ import { LiveSender, type LiveSource } from "./live.ts";
 import type { MissingNumbers } from "./missing.ts";
 import { type ClientSecurity, ReplicationClient } from "../grpc/client.ts";
 import { SERVICE_NAMES } from "../grpc/grpc.ts";
-import { type Feature, FEATURES, type HandshakeResponse, type LiveFrame, type LiveStatus } from "../wire/messages.ts";
+import {
+  type Feature,
+  FEATURES,
+  type HandshakeResponse,
+  type LiveFrame,
+  type LiveStatus,
+  type LostRange,
+} from "../wire/messages.ts";
 import { CATCH_UP_FRAMES, type LiveRate } from "./pacer.ts";
 
 /** The parts of the boat that are replicated. */
@@ -56,6 +63,8 @@ export interface ConnectionEvents {
   acknowledged(status: LiveStatus): void;
   /** The cloud holds more of a former epoch. */
   formerFilled(): void;
+  /** Frames are about to be declared as lost. Resolves when that is saved. */
+  lost(found: readonly LostRange[]): Promise<void>;
   sent(frames: number, cursor: number): void;
   /** A block was sent. */
   blockSent(bytes: number): void;
@@ -182,7 +191,10 @@ export class BoatConnection {
           events.acknowledged(status);
         },
         sent: events.sent,
-        missing: ({ start, end }) => void missing.add([{ start, end, reason: LOST_UNRECORDED }]),
+        missing: ({ start, end }) => {
+          const lost = [{ start, end, reason: LOST_UNRECORDED }];
+          if (missing.add(lost)) void events.lost(lost);
+        },
         // The next handshake makes them holes. A cloud with other software would only request them again.
         unread: ({ start, end }) => {
           if (!isPeer) events.failed(new Error(`frames ${start} to ${end - 1} cannot be read`));
@@ -262,11 +274,13 @@ export class BoatConnection {
 
   /** Sends missing frames and declares lost ones until the cloud requests no more that the boat has. */
   async #fill(backfill: BackfillSender): Promise<void> {
-    const { archive: journal, epoch, missing, source } = this.#options;
+    const { archive: journal, epoch, missing, source, events } = this.#options;
     let holes = this.#holes;
     while (holes.count > 0) {
       using archive = await BoatArchive.open({ journal, epoch, head: source.head, holes });
-      const isNew = missing.add(await backfill.run(holes, archive));
+      const lost = await backfill.run(holes, archive);
+      const isNew = missing.add(lost);
+      if (isNew) await events.lost(lost);
       if (backfill.deferred.count > 0) {
         await backfill.rest();
         holes = backfill.deferred;

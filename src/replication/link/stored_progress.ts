@@ -1,6 +1,7 @@
 import { type Clock, type DurableFile, JsonFile, type Logger, Ranges, readJsonFile } from "../../base/mod.ts";
 import { type EpochRanges, MAX_FORMER_RECORDINGS, type StoredFrames } from "../../journal/mod.ts";
 import type { HandshakeResponse, LiveStatus, LostRange } from "../wire/messages.ts";
+import { NEVER_USED } from "./missing.ts";
 
 /** Reason of lost frames in files that retention has deleted before the cloud stored them. */
 export const LOST_UNSTORED = "deleted on the boat before the cloud stored it";
@@ -39,9 +40,11 @@ interface Progress {
   acknowledged: number;
   /** Deleted above `through`. */
   lost: Ranges;
+  /** Declared as lost: the cloud does not have these frames, and acknowledges later ones. */
+  declared: Ranges;
 }
 
-const nothing = (): Progress => ({ through: 0, acknowledged: 0, lost: new Ranges() });
+const nothing = (): Progress => ({ through: 0, acknowledged: 0, lost: new Ranges(), declared: new Ranges() });
 
 interface Saved {
   hasStore: boolean | undefined;
@@ -112,6 +115,29 @@ export class StoredProgress implements StoredFrames {
     return Array.from(unheld, (range) => ({ ...range, reason: LOST_UNSTORED }));
   }
 
+  /** Numbers of an epoch that were declared as lost, also by earlier runs. */
+  declaredOf(epochWord: number): Ranges {
+    return this.#epochs.get(epochWord)?.declared ?? new Ranges();
+  }
+
+  /** Notes numbers that are about to be declared as lost. Resolves when they are saved. */
+  async noteDeclared(epochWord: number, found: readonly LostRange[]): Promise<void> {
+    const progress = this.#epochs.get(epochWord) ?? nothing();
+    const before = progress.declared.count;
+    progress.declared.addAll(found.filter(({ reason }) => reason !== NEVER_USED));
+    if (progress.declared.count === before) return;
+    this.#set(epochWord, progress);
+    this.#save({ isUrgent: true });
+    await this.#file?.flush();
+  }
+
+  /** See {@linkcode StoredProgress.lostOf}: these numbers are about to be declared as lost. */
+  declareLost(epochWord: number): LostRange[] {
+    const lost = this.lostOf(epochWord);
+    void this.noteDeclared(epochWord, lost);
+    return lost;
+  }
+
   /** Accepts the answer to a handshake about the current epoch. @param options.isPeer other software, without durable numbers */
   noteHandshake(
     epochWord: number,
@@ -138,11 +164,11 @@ export class StoredProgress implements StoredFrames {
     },
   ): void {
     const before = this.#epochs.get(epochWord);
-    const { through: beforeThrough, lost } = before ?? nothing();
+    const { through: beforeThrough, lost, declared } = before ?? nothing();
     const through = storedThrough ?? (hasStore ? beforeThrough : acknowledged);
     const isUrgent = before === undefined || through < beforeThrough || hasStore !== this.#hasStore;
     this.#hasStore = hasStore;
-    this.#set(epochWord, { through, acknowledged, lost });
+    this.#set(epochWord, { through, acknowledged, lost, declared });
     this.#save({ isUrgent });
   }
 
@@ -193,10 +219,11 @@ export class StoredProgress implements StoredFrames {
   #content(): unknown {
     return {
       has_store: this.#hasStore,
-      epochs: Array.from(this.#epochs, ([word, { through, acknowledged, lost }]) => ({
+      epochs: Array.from(this.#epochs, ([word, { through, acknowledged, lost, declared }]) => ({
         ...{ word, acknowledged },
         ...(through === Infinity ? { complete: true } : { through }),
         lost: [...lost].slice(0, MAX_SAVED_RANGES),
+        ...(declared.count > 0 && { declared: [...declared].slice(0, MAX_SAVED_RANGES) }),
       })),
     };
   }
@@ -209,11 +236,12 @@ function parseSaved(text: string): Saved {
   return {
     hasStore: typeof hasStore === "boolean" ? hasStore : undefined,
     epochs: epochs.slice(-MAX_EPOCHS).map((each: unknown) => {
-      const { word, through, complete, acknowledged, lost } = recordOf(each);
+      const { word, through, complete, acknowledged, lost, declared = [] } = recordOf(each);
       return [numberOf(word), {
         through: complete === true ? Infinity : numberOf(through),
         acknowledged: numberOf(acknowledged),
         lost: rangesOf(lost),
+        declared: rangesOf(declared),
       }];
     }),
   };
