@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { systemClock } from "../../src/base/mod.ts";
-import type { LedgerReport } from "../../src/ledger/mod.ts";
+import { silentLogger, systemClock } from "../../src/base/mod.ts";
+import { ledgerOfDirectory, type LedgerReport } from "../../src/ledger/mod.ts";
 import { eventually, pause } from "./eventually.ts";
+import { assertBoatLedger } from "./ledger_check.ts";
 import { heardBy, type KnownRun, messagesIn, noteRecorded, sum } from "./ledger_runs.ts";
 import { linkOf, metricOf } from "./replication_faults.ts";
 import type { FedPiece } from "./replication_feed.ts";
@@ -34,16 +35,20 @@ export class LedgerLab implements AsyncDisposable {
   readonly cloudFiles: string;
   readonly lab: ReplicationLab;
   readonly #polling: Promise<void>;
+  readonly #isPruned: boolean;
   /** Ledgers that did not close. */
   readonly open: string[] = [];
   /** Ledgers that were asked for meanwhile. */
   polls = 0;
   /** Messages that were put on the buses while a gateway was away and the boat ran. */
   unheard = 0;
+  /** What a killed boat left behind, as a ledger of its directory. */
+  #left: LedgerReport | undefined;
   #isOver = false;
 
-  private constructor(lab: ReplicationLab, { journal, dataDirectory }: LedgerLabOptions) {
+  private constructor(lab: ReplicationLab, { journal, dataDirectory, boatFlags }: LedgerLabOptions) {
     this.lab = lab;
+    this.#isPruned = boatFlags.includes("-journal-retention-max-size");
     this.journal = journal ?? `${lab.folder}/journal`;
     this.cloudFiles = `${dataDirectory ?? `${lab.folder}/cloud`}/boat-1`;
     this.#polling = this.#poll();
@@ -149,6 +154,12 @@ export class LedgerLab implements AsyncDisposable {
     await this.silence();
     await eventually("the end of the connections", () => this.lab.feeds.every(({ isHeard }) => !isHeard));
     run.end = { how, askedUs, overUs };
+    if (how !== "SIGKILL") return;
+    this.#left = await ledgerOfDirectory(this.journal, { log: silentLogger }).catch((error) => {
+      // Nothing was synced yet.
+      if (error instanceof Deno.errors.NotFound) return undefined;
+      throw error;
+    });
   }
 
   /** Starts the boat, and notes what is in its files then. */
@@ -156,7 +167,12 @@ export class LedgerLab implements AsyncDisposable {
     const beganUs = systemClock.wallUs();
     await this.lab.begin("boat");
     await this.#noteStart(beganUs);
-    this.noteFiles();
+    const inFiles = new Set(this.noteFiles().values());
+    const left = this.#left;
+    this.#left = undefined;
+    // The start has written what the killed boat left in its log into files; it may also delete some.
+    if (!left || this.#isPruned) return;
+    assertBoatLedger(left, { runs: this.runs.slice(0, -1), inFiles, inCloud: undefined, isLive: false });
   }
 
   async #noteStart(beganUs: number): Promise<void> {
