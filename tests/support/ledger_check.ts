@@ -4,10 +4,10 @@ import type { LedgerReport } from "../../src/ledger/mod.ts";
 import { framesOf, heardBy, type KnownRun, sum } from "./ledger_runs.ts";
 
 /**
- * How much later the time of an event may seem than that of its effect, microseconds: both programs round down the system's
- * clock, and a report its times, by 1 ms each, and a clock may be slewed by as much before it is set.
+ * How much later the time of an event may seem than that of its effect, microseconds: each program rounds the system's clock, and
+ * follows it in small steps of its own.
  */
-const CLOCK_US = 3000;
+const CLOCK_US = 50_000;
 
 /** What a ledger of the boat is compared with. */
 export interface BoatTruth {
