@@ -308,9 +308,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "frames count as stored before the store has answered",
-    find: "      const answer = await this.#store.putIfAbsent(key, bytes, { digests, signal });",
+    find: "    const answer = await this.#store.putIfAbsent(key, bytes, { digests, signal });",
     replace:
-      "      this.#add(key, { ...object, size: bytes.length });\n      const answer = await this.#store.putIfAbsent(key, bytes, { digests, signal });",
+      "    this.#add(key, { ...object, size: bytes.length, time });\n    const answer = await this.#store.putIfAbsent(key, bytes, { digests, signal });",
     tests: ["store/lost_node_test.ts", "store_kills_test.ts"],
   },
   {
