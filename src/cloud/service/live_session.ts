@@ -115,19 +115,17 @@ export class LiveSession implements InstanceSession {
     const hole = this.#isPeer ? instance.record.peerHoleDue(clock.monoMs()) : undefined;
     if (hole) return this.end(reconnectFor(hole));
     if (this.#isSending) return;
-    const storedThrough = instance.record.storedThrough();
-    const status = {
-      ackSeq: instance.acknowledge(),
-      receivedThrough: instance.record.receivedThrough,
-      ...(storedThrough !== undefined && { storedThrough }),
-      collectMs: this.#isPeer ? 0 : instance.live.collectMs,
-    };
+    const ackSeq = instance.acknowledge();
+    const collectMs = this.#isPeer ? 0 : instance.live.collectMs;
     // A reader waits for the frames.
-    const isChanged = status.collectMs !== this.#lastStatus.collectMs;
+    const isChanged = collectMs !== this.#lastStatus.collectMs;
     const nowMs = clock.monoMs();
     const isDue = isChanged || nowMs - this.#lastStatusMs >= STATUS_EVERY_MS;
-    const isMuch = status.ackSeq - this.#lastStatus.ackSeq >= STATUS_EVERY_FRAMES;
+    const isMuch = ackSeq - this.#lastStatus.ackSeq >= STATUS_EVERY_FRAMES;
     if (!isDue && (!isMuch || this.#isPeer)) return;
+    const storedThrough = instance.record.storedThrough();
+    const { receivedThrough } = instance.record;
+    const status = { ackSeq, receivedThrough, ...(storedThrough !== undefined && { storedThrough }), collectMs };
     this.#lastStatus = status;
     this.#lastStatusMs = nowMs;
     this.#isSending = true;
