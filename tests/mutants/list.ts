@@ -314,6 +314,12 @@ export const MUTANTS: readonly Mutant[] = [
     tests: ["store/lost_node_test.ts", "store_kills_test.ts"],
   },
   {
+    name: "blocks wait for a store that hangs",
+    find: '    if (result === "pending" && mayWait && !this.#isEnded) return { kind: "wait" };',
+    replace: '    if (result === "pending") return { kind: "wait" };',
+    tests: ["journal_writer_placing_test.ts"],
+  },
+  {
     name: "an object that is there with fewer bytes counts as stored",
     find: "if (found?.size === bytes) return;",
     replace: "if (found) return;",
