@@ -117,6 +117,15 @@ test("a rotation does not wait for the answer, and the next frames do", async (f
   assert.deepEqual(readJournal(folder).frames, []);
 });
 
+test("a block that waits for the answer when the journal is closed goes into a file", async (folder) => {
+  const { writer, elsewhere } = makePlacing(folder);
+  appendRange(writer, 1, 10);
+  await writer.rotate();
+  assert.equal(elsewhere.waiting, 1);
+  await writer.close();
+  assert.deepEqual([readJournal(folder).frames, writer.lost], [wantedRange(1, 10), 0]);
+});
+
 test("wherever the power goes, each frame that was durable is in a tail, in a file or elsewhere", async (folder) => {
   const directory = `${folder}/journal`;
   await Deno.mkdir(directory);

@@ -314,9 +314,9 @@ export const MUTANTS: readonly Mutant[] = [
     tests: ["store/lost_node_test.ts", "store_kills_test.ts"],
   },
   {
-    name: "blocks wait for a store that hangs",
+    name: "a block that is offered to the store when the journal is closed is left behind",
     find: '    if (result === "pending" && mayWait && !this.#isEnded) return { kind: "wait" };',
-    replace: '    if (result === "pending") return { kind: "wait" };',
+    replace: '    if (result === "pending" && mayWait) return { kind: "wait" };',
     tests: ["journal_writer_placing_test.ts"],
   },
   {
