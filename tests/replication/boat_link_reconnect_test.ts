@@ -4,6 +4,7 @@ import { LOST_UNRECORDED, reconnectRequest, RpcError } from "../../src/replicati
 import { eventually, pause } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { EPOCH } from "../support/journal_run.ts";
+import { rounds } from "../support/needs.ts";
 import { Random } from "../support/random.ts";
 import { assertFrames, LINK, type LinkedBoat, LinkFixture, seqs } from "./boat_link_fixture.ts";
 import { BlackHole } from "./fixture.ts";
@@ -280,7 +281,7 @@ Deno.test(
       const clock = new FakeClock();
       await using boat = await fixture.boat({ journal: await fixture.journalFolder(), ringFrames: 256, clock });
       boat.link.start();
-      for (let round = 0; round < 8; round++) {
+      for (let round = 0; round < rounds(8, 4); round++) {
         await eventually("the connection", () => {
           boat.waitFor(clock, 200);
           return boat.link.status().connected;
