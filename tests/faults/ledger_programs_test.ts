@@ -150,7 +150,7 @@ const LOST = [
   "not recorded on the boat",
 ];
 
-/** A boat and its surroundings. */
+/** A kind of run: how it is set up, and what may happen in it. */
 interface Kind {
   buses: number;
   boatFlags: readonly string[];

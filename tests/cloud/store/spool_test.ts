@@ -7,6 +7,7 @@ import { sidecarOf } from "../../../src/journal/mod.ts";
 import { openStore, StoreError } from "../../../src/object_store/mod.ts";
 import { eventually } from "../../support/eventually.ts";
 import { inFolder } from "../../support/folder.ts";
+import { journalFiles } from "../../support/journal_run.ts";
 import { needs } from "../../support/needs.ts";
 import { range } from "../../support/session.ts";
 import { WrappedStore } from "../../support/wrapped_store.ts";
@@ -49,11 +50,8 @@ function shiftedClock(): { clock: Clock; later(): void } {
   return { clock, later: () => laterMs += 10_000 };
 }
 
-async function journalFiles(directory: string): Promise<string[]> {
-  const names: string[] = [];
-  for await (const { name } of Deno.readDir(`${directory}/${BOAT}`)) if (name.endsWith(".lpj")) names.push(name);
-  return names.sort();
-}
+/** Names of the boat's journal files. */
+const filesIn = (directory: string): string[] => journalFiles(`${directory}/${BOAT}`);
 
 Deno.test(
   "a local file is deleted once its frames are stored, and readers find them in the store",
@@ -63,12 +61,12 @@ Deno.test(
       const frameStore = withFiles(stored.frameStore);
       await using cloud = await CloudFixture.start(`${folder}/data`, { frameStore });
       const live = await feedAndShip(cloud, [[1, 300], [301, 600], [601, 900]]);
-      const [only, ...others] = await journalFiles(`${folder}/data`);
+      const [only, ...others] = filesIn(`${folder}/data`);
       const sidecar = sidecarOf(`${folder}/data/${BOAT}/${only}`);
       await Deno.writeTextFile(sidecar, "");
       assert.ok(only !== undefined && others.length === 0, "the newest file stays for those who are reading it");
       await cloud.boat.ship();
-      assert.deepEqual(await journalFiles(`${folder}/data`), []);
+      assert.deepEqual(filesIn(`${folder}/data`), []);
       await assert.rejects(Deno.stat(sidecar), Deno.errors.NotFound);
       assert.equal(cloud.boat.record.storedThrough(), 900);
       await cloud.boat.withFiles(async (files) => {
@@ -194,14 +192,14 @@ Deno.test(
         await eventually("all to be durable", () => cloud.boat.acknowledge() === 2000);
         live.end();
       }
-      const [name = ""] = await journalFiles(`${folder}/data`);
+      const [name = ""] = filesIn(`${folder}/data`);
       const path = `${folder}/data/${BOAT}/${name}`;
       const bytes = await Deno.readFile(path);
       bytes[Math.floor(bytes.length / 2)]! ^= 0xff;
       await Deno.writeFile(path, bytes);
       await using cloud = await CloudFixture.start(`${folder}/data`, { frameStore });
       for (let i = 0; i < 3; i++) await cloud.boat.ship();
-      assert.deepEqual(await journalFiles(`${folder}/data`), [name]);
+      assert.deepEqual(filesIn(`${folder}/data`), [name]);
       const found = await framesOfStore(store, { folder });
       assert.ok(found.length > 0 && found.length < 2000);
       assert.deepEqual(found, found.map(({ seq }) => wanted(seq)));
