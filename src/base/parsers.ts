@@ -40,32 +40,32 @@ const SHORT_UNIT_MS = new Map([
   ["w", 604_800_000],
 ]);
 
-/** Temporal resolves weeks only relative to a date. */
-const ANY_DAY = "2000-01-01";
-
 const SHORT_FORM = /^(?:\d+(?:\.\d+)?(?:ms|[smhdw]))+$/;
-const ISO_FORM = /^P(?:\d+W)?(?:\d+D)?(?:T(?=\d)(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?)?$/;
+const ISO_FORM = /^P(?=.)(?:NW)?(?:ND)?(?:T(?=.)(?:NH)?(?:NM)?(?:NS)?)?$/.source.replaceAll("N", "\\d+(?:[.,]\\d+)?");
+const ISO_DURATION = new RegExp(ISO_FORM);
+/** Only the last part of an ISO 8601 duration may have a fraction. */
+const EARLY_FRACTION = /[.,]\d+[A-Z].*\d/;
+const PART = /(\d+(?:[.,]\d+)?)(ms|[smhdw])/gi;
 
 /**
- * Milliseconds of a duration in ISO 8601 (`PT5M`, `P1DT12H`; no years or months, whose length varies) or in the short
- * form (`5m`, `1h30m`, `250ms`). `0` alone is zero.
+ * Milliseconds of a duration in ISO 8601 (`PT5M`, `P1DT12H`, `PT1.5H`; no years or months, whose length varies) or in the
+ * short form (`5m`, `1h30m`, `250ms`). `0` alone is zero.
  *
- * @throws {RangeError} the text has another form
+ * @throws {RangeError} the text has another form, or the duration is too long for whole milliseconds
  */
 export function parseDuration(text: string): number {
   const value = text.trim();
   if (value === "0") return 0;
-  if (ISO_FORM.test(value) && /\d/.test(value)) {
-    return Temporal.Duration.from(value).total({ unit: "milliseconds", relativeTo: ANY_DAY });
-  }
-  if (!SHORT_FORM.test(value)) {
+  const isIso = ISO_DURATION.test(value) && !EARLY_FRACTION.test(value);
+  if (!isIso && !SHORT_FORM.test(value)) {
     throw new RangeError(`Cannot read the duration "${text}": expected ISO 8601 such as PT5M, or 5m, 1h30m, 250ms`);
   }
   let totalMs = 0;
-  for (const [, amount, unit] of value.matchAll(/(\d+(?:\.\d+)?)(ms|[smhdw])/g)) {
-    totalMs += Number(amount) * (SHORT_UNIT_MS.get(unit ?? "") ?? 0);
+  for (const [, amount = "", unit = ""] of value.matchAll(PART)) {
+    totalMs += Number(amount.replace(",", ".")) * (SHORT_UNIT_MS.get(unit.toLowerCase()) ?? 0);
   }
-  return totalMs;
+  if (totalMs <= Number.MAX_SAFE_INTEGER) return totalMs;
+  throw new RangeError(`Cannot read the duration "${text}": it is too long`);
 }
 
 /** ISO 8601 text of a number of milliseconds, in hours, minutes and seconds: `PT1H30M`. */

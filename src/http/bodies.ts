@@ -116,13 +116,20 @@ function badField(error: z.ZodError): ApiError {
   return new ApiError(400, `Field "${field}": ${why}`, { members: { field } });
 }
 
-/** The first issue. For a union it is that of the closest alternative: the one whose issue is nested deepest. */
+/**
+ * The first issue. For a union it is that of the closest alternative: the one whose issue is nested deepest, else one of
+ * the same type as the value.
+ */
 function firstIssue(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | undefined {
   const [issue] = issues;
   if (issue?.code !== "invalid_union") return issue;
   const [inner] = issue.errors.map(firstIssue).filter((each) => each !== undefined)
-    .sort((a, b) => b.path.length - a.path.length);
+    .sort((a, b) => b.path.length - a.path.length || Number(isOtherType(a)) - Number(isOtherType(b)));
   return inner ? { ...inner, path: [...issue.path, ...inner.path] } : issue;
+}
+
+function isOtherType({ code }: z.core.$ZodIssue): boolean {
+  return code === "invalid_type";
 }
 
 async function readBytes(request: Request, { maxBytes, timeoutMs }: BodyLimits): Promise<Uint8Array<ArrayBuffer>> {

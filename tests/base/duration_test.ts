@@ -16,6 +16,19 @@ Deno.test("durations are read in ISO 8601", () => {
   ]);
 });
 
+Deno.test("the last part of an ISO 8601 duration may have a fraction, with a comma or a full stop", () => {
+  const texts = ["PT1.5M", "PT0,5S", "PT0.5H", "P0.5D", "P1DT0,25H", "P1.5W", "PT0.001S"];
+  assert.deepEqual(texts.map(parseDuration), [
+    90_000,
+    500,
+    1_800_000,
+    43_200_000,
+    87_300_000,
+    907_200_000,
+    1,
+  ]);
+});
+
 Deno.test("weeks are read in ISO 8601 and in the short form alike", () => {
   assert.equal(parseDuration("P2W"), 14 * 86_400_000);
   assert.equal(parseDuration("2w"), 14 * 86_400_000);
@@ -42,7 +55,14 @@ Deno.test("a duration that is none is refused with its text quoted", () => {
     "-PT5M",
     "1e3s",
     "P1DT",
+    "PT1.5M30S",
+    "P0.5DT1H",
+    "PT.5S",
+    "PT5.S",
     "Infinity",
+    "P99999999999999D",
+    `PT${"9".repeat(400)}S`,
+    "9999999999999999w",
   ];
   for (const text of wrong) {
     assert.throws(() => parseDuration(text), (error: unknown) => {

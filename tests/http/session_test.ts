@@ -51,6 +51,21 @@ Deno.test("a body that cannot be used is a 400 that names the field, and makes n
   assert.equal((await client.problem("GET", "")).status, 404);
 });
 
+Deno.test("a 400 for a value of several forms describes the form that was meant", async () => {
+  await using boat = await TestBoat.start();
+  const client = new SessionClient(boat.url);
+  const rows = [
+    [["252", 1], /expected number, received string/],
+    ["A", /a list of numbers, or base64/],
+    ["A".repeat(400), /at most 256 entries/],
+    [5, /expected array, received number/],
+  ] as const;
+  for (const [instance, says] of rows) {
+    const problem = await client.problem("PUT", "", { ...GOOD, filter: { instance } });
+    assert.match(problem.detail, says);
+  }
+});
+
 Deno.test("an acknowledgement that cannot be used is a 400 that names the field", async () => {
   await using boat = await TestBoat.start();
   const client = new SessionClient(boat.url);

@@ -13,7 +13,7 @@ const positionText = parsed(parsePosition, "a position from a Link header");
 const intervalText = parsed((text) => {
   const us = Math.round(parseDuration(text) * 1000);
   return us > 0 && Number.isSafeInteger(us) ? us : undefined;
-}, "a duration above zero");
+}, "a duration above zero, at most 285 years");
 
 /** The time range of a request. */
 export const timeRangeQuery = {
