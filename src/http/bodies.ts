@@ -145,7 +145,9 @@ async function readBytes(request: Request, { maxBytes, timeoutMs }: BodyLimits):
   }, timeoutMs);
   try {
     for (;;) {
-      const { value, done } = await reader?.read() ?? { done: true };
+      const { value, done } = await reader?.read().catch(() => {
+        throw new ApiError(400, "The connection ended before the body was complete");
+      }) ?? { done: true };
       if (isTimedOut) throw new ApiError(408, `The body took longer than ${timeoutMs / 1000} s: see -body-timeout`);
       if (done || !value) break;
       length += value.length;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { systemClock } from "../../src/base/mod.ts";
+import { Logger, systemClock } from "../../src/base/mod.ts";
 import { Batch, Chunk } from "../../src/stream/live/channel.ts";
 import { EventStream } from "../../src/http/streams/sse.ts";
 import { StreamMemory } from "../../src/stream/live/budget.ts";
@@ -110,4 +110,25 @@ Deno.test("a body that takes too long is answered with 408, and one in time is t
     const length = await connection.read(reply) ?? 0;
     assert.match(new TextDecoder().decode(reply.subarray(0, length)), new RegExp(`^HTTP/1\\.1 ${status} `));
   }
+});
+
+Deno.test("a client that leaves in the middle of a body is no error of the server, and is audited", NET, async () => {
+  const lines: string[] = [];
+  const log = new Logger({ write: (line) => lines.push(line) });
+  await using boat = await TestBoat.start({ log, sendEnabled: true });
+  const { hostname, port } = new URL(boat.url);
+  for (const [method, path] of [["PUT", "/clients/a"], ["POST", "/send"], ["POST", "/query"]]) {
+    for (const framing of ["Content-Length: 40\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"]) {
+      using connection = await Deno.connect({ hostname, port: Number(port) });
+      const head = `${method} ${path} HTTP/1.1\r\nHost: ${hostname}\r\nExpect: 100-continue\r\n`;
+      await connection.write(new TextEncoder().encode(head + framing));
+      const reply = new Uint8Array(1024);
+      const length = await connection.read(reply) ?? 0;
+      assert.match(new TextDecoder().decode(reply.subarray(0, length)), /^HTTP\/1\.1 100 /);
+    }
+  }
+  const audited = () => lines.filter((line) => line.includes("outcome=bad-request"));
+
+  await eventually("audit lines", () => audited().length === 4);
+  assert.deepEqual(lines.filter((line) => line.includes(" ERROR ")), []);
 });
