@@ -43,7 +43,9 @@ function readSlot(value: unknown, position: Position): Slot {
   return {
     id: String(id),
     timeoutMs: readTimeout(String(timeout), timeoutPath),
-    filter: filter === undefined ? {} : readFilter(filter, { ...position, path: at(position, "filter") }),
+    filter: filter === undefined || filter === null
+      ? {}
+      : readFilter(filter, { ...position, path: at(position, "filter") }),
   };
 }
 

@@ -50,6 +50,13 @@ Deno.test("slots of the configuration file become sessions, one value as good as
   assert.equal((await read("clients.slots { id = one, buffer-timeout = 5m }")).settings?.slots.length, 1);
 });
 
+Deno.test("null in a slot's filter means left out, as when a session is created", () => {
+  const read = (filter: unknown) =>
+    readSlots([{ id: "a", buffer_timeout: "5m", filter }], { path: "slots", joint: "_" })[0]?.filter;
+  assert.deepEqual(read(null), {});
+  assert.deepEqual(read({ pgn: null, exclude_name: null, bus: ["can0"] }), { bus: ["can0"] });
+});
+
 const SLOT = { id: "a", "buffer-timeout": "5m" };
 
 /** [what is wrong, slots, words of the message] */
