@@ -292,7 +292,7 @@ export class DirectoryRetention {
     await onRemoving?.(id, file.name);
     await removeJournalFile(directory, file.name);
     const isLost = this.#settings.archive !== "off" && file.archive !== "done";
-    const fields = this.#fields({ file: file.name, reason: why, archived: !isLost });
+    const fields = this.#fields({ file: file.name, reason: why, archived: file.archive === "done" });
     if (lost) this.#noteUnstored(lost, fields);
     else log[isLost ? "warn" : "info"]("journal file deleted", fields);
     this.#failed = this.#failed.difference(new Set([file.name]));

@@ -50,9 +50,16 @@ test(
       kept: 0,
       deletedUnstored: 0,
     });
-    assert.match(bench.lines.join("\n"), /INFO .*journal file deleted file=\S+ reason=age/);
+    assert.match(bench.lines.join("\n"), /INFO .*journal file deleted file=\S+ reason=age archived=true/);
   },
 );
+
+test("without an archive, the log of a deletion says that the file was not archived", DISK, async (bench) => {
+  bench.write(name(50), name(1));
+  await bench.keeper({ maxAgeMs: 24 * HOUR }).check();
+  assert.deepEqual(bench.names, [name(1)]);
+  assert.match(bench.lines.join("\n"), /INFO .*journal file deleted file=\S+ reason=age archived=false/);
+});
 
 test("statements go with their files; those of files that are missing between others stay", DISK, async (bench) => {
   const evidence = (hours: number) => [statementOf(name(hours)), signatureOf(name(hours))];
