@@ -36,7 +36,7 @@ import {
 import { Past } from "../past/mod.ts";
 import { SeriesRollup } from "../series/mod.ts";
 import { SourceHistory, StreamMemory } from "../stream/mod.ts";
-import { IdentityRequests, type SendSettings } from "../transmit/mod.ts";
+import type { SendSettings } from "../transmit/mod.ts";
 import type { AlertRules } from "../integrations/mod.ts";
 import { BoatLink } from "../replication/mod.ts";
 
@@ -56,8 +56,6 @@ export interface BoatOptions
   listen?: ListenAddress;
   /** Unfinished multi-frame messages kept for each bus; default 4096. */
   maxAssemblies?: number;
-  /** Request address claims and product information from devices; default true. */
-  discovery?: boolean;
   /** Certificate and key; default none: HTTP instead of HTTPS. */
   tls?: TlsPaths;
   /** Settings that are limits, listed at /limits; default none. */
@@ -180,7 +178,6 @@ async function openParts(
   const { pipelines, close: closeBuses } = busPipelinesOf(buses, {
     ...{ counters, maxAssemblies, publish, incomplete, log, stall },
   });
-  const identity = settings.discovery === false ? undefined : new IdentityRequests({ broker, buses, clock, log });
   const rollup = rollupOf(settings.seriesPgns, { stores, log });
   const past = pastOf(limits, { stores, maxValues: settings.maxValues, log });
   const signalk = signalkOf(settings, { broker, hub, clock, log });
@@ -204,7 +201,7 @@ async function openParts(
     link,
     pipelines,
     counts,
-    identity,
+    identity: transmit.identity,
     closeBuses,
   };
 }

@@ -5,6 +5,7 @@ import { type CanFrame, type Message, NULL_ADDRESS } from "../frame/mod.ts";
 import {
   DeviceRequests,
   faultOf,
+  IdentityRequests,
   type OwnAddress,
   Queries,
   type RequestRule,
@@ -21,6 +22,8 @@ export type VirtualDeviceSettings = Omit<VirtualDeviceOptions, "buses" | "transm
 
 /** Options of transmitting to the buses. */
 export interface BoatTransmitOptions {
+  /** Request address claims and product information from devices; default true. */
+  discovery?: boolean;
   /** Limits of the transmit queue. */
   transmit?: Partial<TransmitLimits>;
   /** Claims an address on every bus and sends from it; default none: clients' messages have the source 254. */
@@ -47,12 +50,15 @@ export class BoatTransmit {
   readonly queries: Queries;
   readonly device: VirtualDevice | undefined;
   readonly requests: DeviceRequests | undefined;
+  /** Started and stopped by the caller. */
+  readonly identity: IdentityRequests | undefined;
   readonly #buses: readonly string[];
   readonly #log: Logger;
   #faults = 0;
 
   constructor(options: BoatTransmitOptions, { broker, buses, sending, clock, log }: TransmitContext) {
     const { virtualDevice, requests: rules = [], requestsGlobalMinIntervalMs: globalMinIntervalMs } = options;
+    const { discovery = true } = options;
     this.#buses = broker.buses;
     this.#log = log;
     const transmit = this.transmitter = new Transmitter({ buses, clock, ...options.transmit });
@@ -63,6 +69,7 @@ export class BoatTransmit {
     const gate = { transmit, address, nameOf, buses: broker.buses, faultOf: faultOn, settings: sending, clock, log };
     this.gate = new SendGate(gate);
     this.queries = new Queries({ broker, gate: this.gate, address });
+    this.identity = discovery ? new IdentityRequests({ broker, buses, address, clock, log }) : undefined;
     if (rules.length === 0) return;
     this.requests = new DeviceRequests({
       rules,

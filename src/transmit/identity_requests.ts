@@ -4,6 +4,7 @@ import type { CanBus } from "../can/mod.ts";
 import { buildCanId, NULL_ADDRESS } from "../frame/mod.ts";
 import { isoRequestPayload, PGN } from "../pgn/mod.ts";
 import { Discovery, type IdentityRequest } from "./discovery.ts";
+import type { OwnAddress } from "./transmit.ts";
 
 /** Interval of checks for due requests. */
 const TICK_MS = 100;
@@ -21,11 +22,13 @@ export interface IdentityOptions {
   broker: Broker;
   /** In the order of the broker's bus indexes. */
   buses: readonly CanBus[];
+  /** Address of the virtual device; default: there is none. */
+  address?: (bus: number) => OwnAddress;
   clock: Clock;
   log: Logger;
 }
 
-/** Sends the requests of {@linkcode Discovery} from the null address, until stopped. */
+/** Sends the requests of {@linkcode Discovery} until stopped: from the virtual device's address, else the null address. */
 export class IdentityRequests {
   readonly counters: IdentityCounters = { sent: 0, failed: 0 };
   readonly #options: IdentityOptions;
@@ -76,7 +79,9 @@ export class IdentityRequests {
 
   #send(bus: CanBus, request: IdentityRequest): void {
     const { dst, pgn } = request;
-    const id = buildCanId({ prio: REQUEST_PRIORITY, pgn: PGN.isoRequest, src: NULL_ADDRESS, dst });
+    const own = this.#options.address?.(request.bus);
+    const src = own?.kind === "claimed" ? own.src : NULL_ADDRESS;
+    const id = buildCanId({ prio: REQUEST_PRIORITY, pgn: PGN.isoRequest, src, dst });
     bus.send(id, isoRequestPayload(pgn)).then(
       () => this.counters.sent++,
       (error: unknown) => {

@@ -44,6 +44,18 @@ Deno.test("unknown → discovering: a frame from a new source makes us ask it fo
   assert.equal(heard.some(isRequest(126996, 35)), false);
 });
 
+Deno.test("a virtual device that has an address asks from it, and until then the null address asks", async () => {
+  const virtualDevice = { name: buildName(nameFields({ uniqueNumber: 1 })) };
+  await using boat = await TestBoat.start({ discovery: true, sendEnabled: true, virtualDevice });
+  const sent = async () => (await boat.post("/send", { pgn: 127250, data: "00" })).status === 202;
+  await eventually("an address", sent);
+  boat.say({ src: 35 });
+  const requests = (dst: number) => boat.heard[0]!.filter((frame) => frame.pgn === 59904 && frame.dst === dst);
+  await eventually("the request", () => requests(35).length > 0);
+  assert.deepEqual(requests(35).map(({ src }) => src), [252]);
+  assert.deepEqual(new Set(requests(255).map(({ src }) => src)), new Set([254]));
+});
+
 Deno.test("a source first heard asking others is asked too", async () => {
   const clock = new FakeClock();
   await using boat = await TestBoat.start({ discovery: true, clock });
