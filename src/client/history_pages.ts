@@ -83,7 +83,10 @@ async function* framesOf(reply: OpenReply): AsyncGenerator<ClientFrame, void, un
   try {
     const list = new JsonArray();
     for await (const text of readTexts(reply)) {
-      for (const element of list.feed(text)) yield parseJson<ClientFrame>(element, "Frame of the history");
+      for (const element of list.feed(text)) {
+        reply.cancel.signal.throwIfAborted();
+        yield parseJson<ClientFrame>(element, "Frame of the history");
+      }
     }
     list.end();
   } finally {

@@ -22,6 +22,11 @@ export class EventReading implements Reading<StreamEvent> {
   async next(): Promise<IteratorResult<StreamEvent, void>> {
     try {
       const result = await this.#events.next();
+      if (!result.done && this.#cancel.signal.aborted) {
+        // Events that arrived together would still be passed one by one.
+        await this.#events.return();
+        throw this.#cancel.signal.reason;
+      }
       if (result.done) this.#cancel.release();
       return result;
     } catch (error) {
