@@ -8,6 +8,7 @@ import { claim, message, START_US } from "../support/messages.ts";
 import { readLpj } from "../support/minimal_lpj_reader.ts";
 import { needs } from "../support/needs.ts";
 import { rowsOf, runQuery } from "../support/query.ts";
+import { taskArgs } from "../support/task.ts";
 
 const RUN = needs({ permissions: ["env", "net", "read", "run", "sys", "write"] });
 const [NAME_A, NAME_B] = [0xc0508c00e7c00001n, 0xc050a000e7e00002n];
@@ -145,6 +146,24 @@ test("-from and -to are inclusive, wherever blocks end", async (folder) => {
     none.err,
     /^vbg query: Cannot read wind_data: the recording has no message of PGN 130306 in this time\n$/,
   );
+});
+
+test("times are UTC in any time zone of the machine, also beside now() and times with a zone", async (folder) => {
+  const { writer } = makeWriter(folder);
+  const nowUs = Date.now() * 1000;
+  writer.append(1, message({ pgn: 130000, src: 5, timeUs: nowUs, data: [1] }));
+  await writer.close();
+  assert.equal((await runQuery(["SELECT 1", folder])).code, 0, "DuckDB is installed");
+  const sql = `SELECT abs(epoch(now()) - epoch(time::TIMESTAMPTZ)) < 1800 AS near, time > now() - INTERVAL 30 MINUTE AS new,
+    time < now() + INTERVAL 30 MINUTE AS past, TIMESTAMPTZ '2026-07-01 12:00:00Z'::VARCHAR AS shown FROM pgn_130000`;
+  for (const TZ of ["America/New_York", "Asia/Kolkata"]) {
+    const { stdout } = await new Deno.Command(Deno.execPath(), {
+      args: taskArgs("cli", "query", sql, folder, "-format", "json"),
+      env: { TZ },
+    }).output();
+    const row = { near: true, new: true, past: true, shown: "2026-07-01 12:00:00+00" };
+    assert.deepEqual(JSON.parse(new TextDecoder().decode(stdout)), row, TZ);
+  }
 });
 
 test("a damaged block is skipped and reported, and the rest is there", async (folder) => {

@@ -42,6 +42,8 @@ async function restrict(connection: Connection, { filesAllowed, temporary, outpu
     `extension_directory = ${literal(fileURLToPath(import.meta.url))}`,
     ...(filesAllowed ? [`allowed_directories = [${literal(rootOf(temporary))}]`] : []),
     ...(output.format === "parquet" ? [`allowed_paths = [${literal(output.path)}]`] : []),
+    // Times have no zone: beside now() and others with one they would be those of the zone of this machine.
+    "TimeZone = 'UTC'",
     "enable_external_access = false",
     "lock_configuration = true",
   ];
