@@ -87,8 +87,8 @@ known PGN, \`/pgns/130306\` the fields of one: names, units, ranges, labels.
 
 - Names are snake_case. Values are exact, in SI units or in the unit that \`/pgns/{pgn}\` names: radians, kelvin, pascal,
   metres per second, seconds, but rpm, litres per hour, ampere hours; positions in degrees, percentages in %.
-- \`null\`: the value is "not available", or the payload ends before the field. Missing bytes are read as ones: missing
-  single bits are 1, missing states of switches 3.
+- \`null\`: the value is "not available", or the payload ends before the field; a text is empty then. Missing bytes are
+  read as ones: missing single bits are 1, missing states of switches 3.
 - A code is decoded as its label, or as its number if it has none. Registers are \`{"id", "name"}\`, sets of bits a list
   of labels.
 - Some codes remain numbers, which existing clients expect (\`fluid_type\`, \`time_source\`, \`device_class\`). \`labels=true\` on

@@ -165,7 +165,8 @@ export function readField(field: Field, position: BitPosition, by?: Raw): ReadFi
   if (repeat === undefined) {
     const raw = readRaw(position, { bits, signed });
     const other = field.byBits === undefined ? by : readRaw({ payload, bit: field.byBits.bit }, field.byBits);
-    return { value: meaningOf(field, raw, other), raw, end: bit + bits };
+    const isBeyond = field.nullBeyond && bit >>> 3 >= payload.length;
+    return { value: isBeyond ? null : meaningOf(field, raw, other), raw, end: bit + bits };
   }
   const spans = Array.from({ length: repeat }, (_, index) => ({ name: `${index}`, bit: bit + index * bits, bits }));
   const value = spans.map(({ bit }) => meaningOf(field, readRaw({ payload, bit }, { bits, signed })));

@@ -183,9 +183,10 @@ export class CodeWriter {
       });
       return `[${values.join(",")}]`;
     }
+    const at = this.#byte();
     const value = bits > 32 ? this.#wide(field, bits) : this.#narrow(field, bits, raws);
     this.#bit += bits;
-    return value;
+    return field.nullBeyond ? `${at}>=n?null:${value}` : value;
   }
 
   /** Moves the cursor to the byte offset of an expression. */

@@ -43,6 +43,8 @@ export interface Field extends Omit<FieldSpec, "type" | "table" | "parts"> {
   origin: Origin;
   /** Raw values that are decoded as null. */
   nulls: readonly Raw[];
+  /** Null where the payload ends before it, although all ones are a value. */
+  nullBeyond: boolean;
   /** Raw value that is sent for null. */
   blank: Raw;
   labels?: Labels;
@@ -101,11 +103,15 @@ function halved(raw: Raw): Raw {
   return typeof raw === "bigint" ? raw >> 1n : Math.floor(raw / 2);
 }
 
+/** True for fields that may be null. */
+function isNullable({ match, always, repeat }: FieldSpec, isType: boolean): boolean {
+  return isType && match === undefined && !always && repeat === undefined;
+}
+
 /** Raw values of a field that are decoded as null; the first is the one that is sent. */
 function nullsOf(spec: FieldSpec, type: FieldType, origin: Origin): Raw[] {
   const { bits } = spec;
-  const nullable = NULLABLE.has(type) && spec.match === undefined && !spec.always && spec.repeat === undefined;
-  if (!nullable || bits === undefined) return [];
+  if (!isNullable(spec, NULLABLE.has(type)) || bits === undefined) return [];
   const top = spec.signed ? halved(allOnes(bits)) : allOnes(bits);
   const nulls: Raw[] = [];
   if (origin === "canboat") {
@@ -191,6 +197,8 @@ function fieldOf(spec: FieldSpec, origin: Origin): Field {
     per: spec.per ?? 1,
     origin,
     nulls: labels ? nulls.filter((raw) => !labels.byCode.has(Number(raw))) : nulls,
+    // Missing single bits are 1.
+    nullBeyond: origin === "canboat" && isNullable(spec, NULLABLE.has(type) || type === "bits") && (spec.bits ?? 0) > 1,
     blank: spec.zeros ? 0 : spec.absent?.[0] ?? nulls[0] ?? allOnes(spec.bits ?? 8),
     ...(parts && { parts: parts.map((part) => fieldOf(part, origin)) }),
     ...(labels && { labels }),
@@ -208,7 +216,9 @@ export function widthOf(field: Field | FieldSpec): number | undefined {
 
 /** All ones are a valid length. */
 function neverNull(items: readonly Item[], name: string): void {
-  for (const item of items) if (!isGroup(item) && item.name === name) item.nulls = [];
+  for (const item of items) {
+    if (!isGroup(item) && item.name === name) Object.assign(item, { nulls: [], nullBeyond: false });
+  }
 }
 
 /** Bit offsets of the fields up to the first of variable width. */

@@ -154,7 +154,8 @@ test("times are UTC in any time zone of the machine, also beside now() and times
   writer.append(1, message({ pgn: 130000, src: 5, timeUs: nowUs, data: [1] }));
   await writer.close();
   assert.equal((await runQuery(["SELECT 1", folder])).code, 0, "DuckDB is installed");
-  const sql = `SELECT abs(epoch(now()) - epoch(time::TIMESTAMPTZ)) < 1800 AS near, time > now() - INTERVAL 30 MINUTE AS new,
+  const sql =
+    `SELECT abs(epoch(now()) - epoch(time::TIMESTAMPTZ)) < 1800 AS near, time > now() - INTERVAL 30 MINUTE AS new,
     time < now() + INTERVAL 30 MINUTE AS past, TIMESTAMPTZ '2026-07-01 12:00:00Z'::VARCHAR AS shown FROM pgn_130000`;
   for (const TZ of ["America/New_York", "Asia/Kolkata"]) {
     const { stdout } = await new Deno.Command(Deno.execPath(), {
