@@ -40,6 +40,12 @@ interface Progress {
   lastSeq: number | undefined;
 }
 
+/** The iterator of the class, which `deno pack` leaves out of its declaration. */
+export interface Subscription {
+  /** Iterates over the frames. */
+  [Symbol.asyncIterator](): Reading<ClientFrame>;
+}
+
 /** Live frames from the start of the iteration on. Each iteration has its own connection. */
 export class Subscription implements AsyncIterable<ClientFrame> {
   readonly #api: Api;

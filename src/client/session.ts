@@ -4,6 +4,12 @@ import type { SessionCall, SessionCalls, SessionSettings } from "./session_calls
 import { SessionReader } from "./session_reader.ts";
 import type { ClientFrame, SessionInfo, SessionState, StreamEvent } from "./types.ts";
 
+/** The iterator of the class, which `deno pack` leaves out of its declaration. */
+export interface Session {
+  /** Iterates over the frames; a session has one reader at a time. */
+  [Symbol.asyncIterator](): Reading<ClientFrame>;
+}
+
 /**
  * A cursor that the server stores. Reading resumes there after a lost connection, or a restart of the server or of this
  * program. While the program runs, each frame is read once and in order; after a restart of the program, frames that were

@@ -147,6 +147,14 @@ console.log(JSON.stringify(await (${SCENE})(client, process.argv[2])));
   },
 );
 
+/** Whether the types of a program for the npm package are right, and what is wrong with them. */
+async function checkTypes(folder: string, program: string): Promise<{ success: boolean; text: string }> {
+  await Deno.writeTextFile(`${folder}/types.ts`, program);
+  const args = ["check", "--quiet", "--no-config", "--no-lock", "--node-modules-dir=manual", "types.ts"];
+  const { success, stderr } = await new Deno.Command(Deno.execPath(), { args, cwd: folder }).output();
+  return { success, text: new TextDecoder().decode(stderr) };
+}
+
 Deno.test("a program in TypeScript knows the types of the npm package", PACKAGE, async () => {
   const folder = await project();
   const program = (field: string) =>
@@ -155,11 +163,18 @@ const devices: Device[] = await connect("http://127.0.0.1").devices();
 export const first: number | undefined = devices[0]?.${field};
 `;
   for (const [field, isRight] of [["src", true], ["no_such_field", false], ["manufacturer", false]] as const) {
-    await Deno.writeTextFile(`${folder}/types.ts`, program(field));
-    const args = ["check", "--quiet", "--no-config", "--no-lock", "--node-modules-dir=manual", "types.ts"];
-    const { success, stderr } = await new Deno.Command(Deno.execPath(), { args, cwd: folder }).output();
-    assert.equal(success, isRight, new TextDecoder().decode(stderr));
+    const { success, text } = await checkTypes(folder, program(field));
+    assert.equal(success, isRight, text);
   }
+});
+
+Deno.test("the program of the guide for developers is right by the types of the npm package", PACKAGE, async () => {
+  const guide = { page: "docs/guide-developer.md", language: "ts" };
+  const program = await blockAfter("## Reading it from a program", guide);
+  const live = `for await (const { seq } of connect("http://127.0.0.1").subscribe()) console.log(seq.toFixed());
+export const live = connect("http://127.0.0.1").subscribe()[Symbol.asyncIterator]().return();`;
+  const { success, text } = await checkTypes(await project(), `${program}${live}\n`);
+  assert.ok(success, text);
 });
 
 Deno.test("in a real browser a page of somebody else's reads with the file of the npm package", BROWSER, async () => {
