@@ -1,3 +1,11 @@
+/** Longest delay of a timer, 25 days; one with a longer delay, such as Infinity, expires at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** A delay that a timer can have. */
+export function timerMs(ms: number): number {
+  return Math.min(ms, MAX_TIMER_MS);
+}
+
 /** An AbortController that also follows other signals and has a timeout. */
 export class Cancel {
   readonly #controller = new AbortController();
@@ -28,7 +36,7 @@ export class Cancel {
   /** Aborts with `reason` after `ms`, unless {@linkcode Cancel.clearTimeout} is called before. */
   setTimeout(ms: number, reason: () => Error): void {
     this.clearTimeout();
-    this.#timer = setTimeout(() => this.abort(reason()), ms);
+    this.#timer = setTimeout(() => this.abort(reason()), timerMs(ms));
   }
 
   clearTimeout(): void {
@@ -54,7 +62,7 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
     const timer = setTimeout(() => {
       signal.removeEventListener("abort", aborted);
       resolve();
-    }, ms);
+    }, timerMs(ms));
     signal.addEventListener("abort", aborted, { once: true });
   });
 }

@@ -1,5 +1,5 @@
 import { type OpenReply, parseJson } from "./api.ts";
-import type { Cancel } from "./cancel.ts";
+import { type Cancel, timerMs } from "./cancel.ts";
 import { ApiError, ConnectionError, FallenBehindError, SessionDeletedError, SupersededError } from "./errors.ts";
 import { readEvents } from "./event_stream.ts";
 import { afterFailure, parseEvent } from "./live_stream.ts";
@@ -17,8 +17,6 @@ interface EndData {
 
 /** Timeout of the last acknowledgement: the server may wait 5 s for its disk. */
 const LAST_ACK_MS = 6000;
-/** Longest delay of a timer. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Dependencies of a reader. */
 interface ReaderParts {
@@ -64,8 +62,7 @@ export class SessionReader {
   async *events(): Events {
     const { ack, ackIntervalMs } = this.#settings;
     const isAutomatic = ack === "taken";
-    const intervalMs = Math.min(ackIntervalMs, MAX_TIMER_MS);
-    const timer = isAutomatic ? setInterval(() => void this.#acknowledge(), intervalMs) : undefined;
+    const timer = isAutomatic ? setInterval(() => void this.#acknowledge(), timerMs(ackIntervalMs)) : undefined;
     try {
       for (;;) {
         try {
