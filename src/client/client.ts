@@ -329,8 +329,8 @@ export class Client {
    * @param id 1 to 64 letters, digits, hyphens or underscores
    */
   session(id: string, options: SessionOptions = {}): Session {
-    const defaults = { ack: "taken", ackIntervalMs: ACK_INTERVAL_MS, fallenBehind: "throw" } as const;
-    const settings = { ...defaults, ...this.#streams, ...options, signal: options.signal };
+    const { ack = "taken", ackIntervalMs = ACK_INTERVAL_MS, fallenBehind = "throw", signal } = options;
+    const settings = { ...this.#streams, ...options, ack, ackIntervalMs, fallenBehind, signal };
     return new Session(id, { calls: new SessionCalls(this.#api, id), settings });
   }
 

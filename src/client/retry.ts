@@ -27,8 +27,10 @@ export class Retry {
   readonly #options: Required<RetryOptions>;
   #failures = 0;
 
-  constructor(options: RetryOptions = {}) {
-    this.#options = { retries: Infinity, firstMs: 1000, capMs: 30_000, jitter: 0.2, random: Math.random, ...options };
+  constructor(
+    { retries = Infinity, firstMs = 1000, capMs = 30_000, jitter = 0.2, random = Math.random }: RetryOptions = {},
+  ) {
+    this.#options = { retries, firstMs, capMs, jitter, random };
   }
 
   /** Resets the count of failures. */

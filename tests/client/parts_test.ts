@@ -3,7 +3,7 @@ import { ApiError, ConnectionError } from "../../src/client/mod.ts";
 import { Cancel } from "../../src/client/cancel.ts";
 import { readEvents, type ServerEvent } from "../../src/client/event_stream.ts";
 import { JsonArray } from "../../src/client/json_array.ts";
-import { Retry } from "../../src/client/retry.ts";
+import { Retry, type RetryOptions } from "../../src/client/retry.ts";
 import { Random } from "../support/random.ts";
 
 /** Texts that are hard to take apart. */
@@ -120,6 +120,14 @@ Deno.test("waits double up to the cap, spread by the jitter, and begin anew afte
   retry.succeeded();
   assert.equal(retry.waitMs(lost), 100);
   assert.throws(() => new Retry({ retries: 0 }).waitMs(lost), lost);
+});
+
+Deno.test("an option of a retry that is undefined is its default", () => {
+  const options: RetryOptions = { random: () => 0.5 };
+  for (const name of ["retries", "firstMs", "capMs", "jitter"]) Reflect.set(options, name, undefined);
+  const [retry, expected] = [new Retry(options), new Retry({ random: () => 0.5 })];
+  const lost = new ConnectionError("lost");
+  for (let failure = 0; failure < 10; failure++) assert.equal(retry.waitMs(lost), expected.waitMs(lost));
 });
 
 Deno.test("a refusal is tried again when it passes, not before the server wants it, and others are not", () => {

@@ -1,5 +1,11 @@
 import assert from "node:assert/strict";
-import { connect, FallenBehindError, SessionDeletedError, SupersededError } from "../../src/client/mod.ts";
+import {
+  connect,
+  FallenBehindError,
+  SessionDeletedError,
+  type SessionOptions,
+  SupersededError,
+} from "../../src/client/mod.ts";
 import { TestBoat, type TestBoatOptions } from "../support/boat.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
@@ -319,6 +325,18 @@ Deno.test(
     }
   },
 );
+
+Deno.test("options that are undefined are their defaults: frames are acknowledged", NET, async () => {
+  await using boat = await TestBoat.start();
+  const options: SessionOptions = { ...KEPT };
+  for (const name of ["ack", "ackIntervalMs", "fallenBehind", "filter", "decode"]) Reflect.set(options, name, undefined);
+  const reader = new Reader(connect(boat.url).session("log", options).events());
+  await reader.connections(1);
+  await say(boat, 3);
+  await reader.atLeast(3);
+  await reader.leave();
+  assert.equal((await connect(boat.url).session("log").state()).cursor, 4);
+});
 
 Deno.test("a token that is taken away ends the reading at the next acknowledgement", NET, async () => {
   await using boat = await TestBoat.start({ tokens: [accessToken("reader", "secret", ["read"])] });
