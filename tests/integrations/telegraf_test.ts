@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { decode } from "../../src/pgn/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import { Mosquitto, MqttSubscriber } from "../support/mosquitto.ts";
@@ -16,7 +17,7 @@ const TOML_TO_JSON = "import json, sys, tomllib; print(json.dumps(tomllib.loads(
 interface Consumer {
   topics: string[];
   topic_parsing: { topic: string; tags: string }[];
-  json_v2: { timestamp_path: string; object: { path: string }[] }[];
+  json_v2: { timestamp_path: string; object: { path: string; tags?: string[] }[] }[];
 }
 
 async function parseToml(text: string): Promise<{ inputs: { mqtt_consumer: Consumer[] } }> {
@@ -52,4 +53,40 @@ Deno.test(
       const fields = message[json.object[0]?.path ?? ""];
       assert.ok(typeof fields === "object" && fields !== null && "heading" in fields && fields.heading === 1);
     }),
+);
+
+/** Fields by which a device says what a value is about. */
+const ABOUT: Readonly<Record<number, readonly string[]>> = {
+  127245: ["instance"],
+  127250: ["heading_reference"],
+  127488: ["engine_instance"],
+  127489: ["engine_instance"],
+  127505: ["instance", "fluid_type"],
+  127506: ["instance"],
+  127508: ["instance"],
+  127509: ["ac_instance", "dc_instance"],
+  127510: ["battery_instance"],
+  129026: ["cog_reference"],
+  129038: ["user_id"],
+  129039: ["user_id"],
+  129794: ["user_id"],
+  130306: ["wind_reference"],
+  130312: ["instance", "temperature_source"],
+  130313: ["humidity_source"],
+  130314: ["pressure_source"],
+  130316: ["instance", "temperature_source"],
+};
+
+Deno.test(
+  "by the page's configuration of Telegraf two engines, winds, tanks or ships of one device are two series",
+  needs({ permissions: ["read", "run"], programs: ["python3"] }),
+  async () => {
+    const toml = await blockAfter("InfluxDB by Telegraf", { page: "docs/integrations.md", language: "toml" });
+    const { inputs: { mqtt_consumer: [consumer] } } = await parseToml(toml);
+    const { tags = [] } = consumer?.json_v2[0]?.object[0] ?? {};
+    for (const [pgn, names] of Object.entries(ABOUT)) {
+      const decoded = decode(Number(pgn), new Uint8Array(40)) ?? {};
+      for (const name of names) assert.ok(name in decoded && tags.includes(name), `${name} of PGN ${pgn}`);
+    }
+  },
 );
