@@ -329,7 +329,9 @@ Deno.test(
 Deno.test("options that are undefined are their defaults: frames are acknowledged", NET, async () => {
   await using boat = await TestBoat.start();
   const options: SessionOptions = { ...KEPT };
-  for (const name of ["ack", "ackIntervalMs", "fallenBehind", "filter", "decode"]) Reflect.set(options, name, undefined);
+  for (const name of ["ack", "ackIntervalMs", "fallenBehind", "filter", "decode"]) {
+    Reflect.set(options, name, undefined);
+  }
   const reader = new Reader(connect(boat.url).session("log", options).events());
   await reader.connections(1);
   await say(boat, 3);
