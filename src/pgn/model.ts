@@ -186,9 +186,11 @@ function displayLabelsOf({ label_table, bit_table, indirect_table }: FieldSpec):
 
 function fieldOf(spec: FieldSpec, origin: Origin): Field {
   const { table, parts, ...rest } = spec;
-  const type = spec.type ?? "number";
+  const { type = "number", bits = 0 } = spec;
   const labels = table !== undefined && ["enum", "lookup", "bits"].includes(type) ? labelTable(table) : undefined;
-  const nulls = nullsOf(spec, type, origin);
+  const sent = nullsOf(spec, type, origin);
+  const nulls = labels ? sent.filter((raw) => !labels.byCode.has(Number(raw))) : sent;
+  const isNullBeyond = origin === "canboat" && isNullable(spec, NULLABLE.has(type) || type === "bits");
   return {
     ...rest,
     type,
@@ -196,10 +198,10 @@ function fieldOf(spec: FieldSpec, origin: Origin): Field {
     add: spec.add ?? 0,
     per: spec.per ?? 1,
     origin,
-    nulls: labels ? nulls.filter((raw) => !labels.byCode.has(Number(raw))) : nulls,
-    // Missing single bits are 1.
-    nullBeyond: origin === "canboat" && isNullable(spec, NULLABLE.has(type) || type === "bits") && (spec.bits ?? 0) > 1,
-    blank: spec.zeros ? 0 : spec.absent?.[0] ?? nulls[0] ?? allOnes(spec.bits ?? 8),
+    nulls,
+    // Missing single bits are 1. Of most unsigned fields all ones are null anyway.
+    nullBeyond: isNullBeyond && bits > 1 && (spec.signed === true || !nulls.includes(allOnes(bits))),
+    blank: spec.zeros ? 0 : spec.absent?.[0] ?? sent[0] ?? allOnes(spec.bits ?? 8),
     ...(parts && { parts: parts.map((part) => fieldOf(part, origin)) }),
     ...(labels && { labels }),
     ...(table !== undefined && type === "indirect" && { indirect: indirectTable(table) }),
