@@ -40,8 +40,16 @@ export function turn(): Promise<void> {
   return pause(0);
 }
 
+/** Longest delay of a timer, 25 days; one with a longer delay expires at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** A delay that a timer can have, milliseconds; of a negative one the runtime would warn. */
+export function timerMs(ms: number): number {
+  return Math.min(Math.max(0, ms), MAX_TIMER_MS);
+}
+
 /**
- * Waits for `ms` milliseconds.
+ * Waits for `ms` milliseconds, at most 25 days; a negative time is over already.
  *
  * @throws the signal's reason, when it is aborted first
  */
@@ -55,7 +63,7 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
     const timer = setTimeout(() => {
       signal?.removeEventListener("abort", abort);
       resolve();
-    }, ms);
+    }, timerMs(ms));
     signal?.addEventListener("abort", abort, { once: true });
   });
 }

@@ -1,4 +1,4 @@
-import { errorText } from "../base/mod.ts";
+import { errorText, timerMs } from "../base/mod.ts";
 import type { Broker } from "../broker/mod.ts";
 import { BROADCAST_ADDRESS, newStoredFrame, NULL_ADDRESS, sourceOfId } from "../frame/mod.ts";
 import { isoRequestPayload, PGN } from "../pgn/mod.ts";
@@ -68,7 +68,7 @@ export class Queries {
     let isFinished = false;
     const onTimeout = () =>
       resolve(isSent ? { kind: "timeout" } : { kind: "failed", why: "the request was not sent in time" });
-    const timer = setTimeout(onTimeout, query.timeoutMs);
+    const timer = setTimeout(onTimeout, timerMs(query.timeoutMs));
     this.#open.add(resolve);
     try {
       const { bus, dst, pgn } = query;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { backoffMs, systemClock, TokenBucket } from "../../src/base/mod.ts";
+import { backoffMs, systemClock, timerMs, TokenBucket } from "../../src/base/mod.ts";
 import { Random } from "../support/random.ts";
 
 Deno.test("the machine's monotonic clock never goes back and its wall clock counts microseconds since 1970", () => {
@@ -12,6 +12,10 @@ Deno.test("the machine's monotonic clock never goes back and its wall clock coun
   const before = Date.now();
   const wallMs = systemClock.wallUs() / 1000;
   assert.ok(wallMs >= before && wallMs <= Date.now() + 1);
+});
+
+Deno.test("a delay is one that a timer can have: a longer one would expire at once", () => {
+  assert.deepEqual([-5, 0, 1.5, 2 ** 31, Infinity].map(timerMs), [0, 0, 1.5, 2 ** 31 - 1, 2 ** 31 - 1]);
 });
 
 const RECONNECT = { firstMs: 1000, capMs: 60_000 };

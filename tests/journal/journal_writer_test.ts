@@ -133,6 +133,16 @@ test("sync resolves when the frames are on disk, in a tail or a block", async (f
   await writer.close();
 });
 
+test("an interval of syncs that is longer than a timer of the runtime is no interval of a millisecond", async (folder) => {
+  const { writer } = makeWriter(folder, { syncIntervalMs: 2 ** 32 });
+  appendRange(writer, 1, 5);
+  await pause(50);
+  assert.equal(writer.durableSeq, 0);
+  await writer.sync();
+  assert.equal(writer.durableSeq, 5);
+  await writer.close();
+});
+
 test("durable numbers never go back, whatever happens at the same time", async (folder) => {
   const { writer } = makeWriter(folder, { syncIntervalMs: 1 });
   const random = new Random(6);

@@ -1,4 +1,4 @@
-import { errorText } from "@vessel/gateway/base";
+import { errorText, timerMs } from "@vessel/gateway/base";
 import { X509Certificate } from "node:crypto";
 import { statfs } from "node:fs/promises";
 import { isIP } from "node:net";
@@ -111,7 +111,7 @@ function peerCertificate(host: string, { port, timeoutMs }: { port: number; time
   // Only the expiry is checked, and nothing is sent: the request before has checked the trust.
   const named = isIP(host) === 0 ? { servername: host } : {};
   const socket = connect({ host, port, ...named, rejectUnauthorized: false, ALPNProtocols: ["http/1.1"] });
-  const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
+  const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs / 1000} s`)), timerMs(timeoutMs));
   socket.once("error", reject);
   socket.once("secureConnect", () => resolve(socket.getPeerCertificate().raw));
   return promise.finally(() => {

@@ -1,3 +1,4 @@
+import { timerMs } from "@vessel/gateway/base";
 import { ApiError, type Client, ConnectionError, type Filter } from "@vessel/gateway/client";
 import type { LiveView } from "./live.ts";
 
@@ -26,7 +27,7 @@ export async function dumpSession(dump: SessionDump): Promise<void> {
   const session = client.session(id, { bufferTimeout, filter, ack: "manual", fallenBehind: "skip" });
   const acks = new Acknowledgements({ live, settle, ack: (seq) => session.ack(seq) });
   const failing = Promise.withResolvers<never>();
-  const timer = setInterval(() => void acks.send().catch(failing.reject), ackIntervalMs);
+  const timer = setInterval(() => void acks.send().catch(failing.reject), timerMs(ackIntervalMs));
   const ended = new AbortController();
   const reading = live.run(session.events(), AbortSignal.any([signal, ended.signal]));
   try {

@@ -1,3 +1,4 @@
+import { timerMs } from "@vessel/gateway/base";
 import type { Client, ClientFrame, MessageToSend } from "@vessel/gateway/client";
 import { BANK_STATUS, GROUP_FUNCTION, isRefusal, readBank, type Switches } from "./banks.ts";
 
@@ -55,7 +56,7 @@ export async function sendAndReadBack(
         isSent = true;
         await client.send(message, { signal });
         await onQueued();
-        timer = setTimeout(leave, timeoutMs);
+        timer = setTimeout(leave, timerMs(timeoutMs));
       } else if (event.type === "frame") reports.add(event.frame);
       if (reports.isComplete) break;
     }

@@ -1,4 +1,4 @@
-import type { Clock } from "../../base/mod.ts";
+import { type Clock, timerMs } from "../../base/mod.ts";
 import { FAST_PACKET_TIMEOUT_MS } from "../assembly/assembler.ts";
 import type { BusCounters, BusSink } from "../bus.ts";
 import {
@@ -221,7 +221,7 @@ export class GatewayConnection {
   #watchSilence(silenceMs: number): void {
     const leftMs = this.#lastPieceMs + silenceMs - this.#options.clock.monoMs();
     if (leftMs <= 0) return this.end(`nothing received for ${silenceMs / 1000} s`);
-    this.#watch = setTimeout(() => this.#watchSilence(silenceMs), leftMs);
+    this.#watch = setTimeout(() => this.#watchSilence(silenceMs), timerMs(leftMs));
   }
 }
 

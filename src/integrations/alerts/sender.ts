@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { type Clock, errorText, type Logger } from "../../base/mod.ts";
+import { type Clock, errorText, type Logger, timerMs } from "../../base/mod.ts";
 import type { AlertQueue, DeliveryOutcome } from "./queue.ts";
 import type { Alert } from "./types.ts";
 
@@ -19,8 +19,6 @@ export interface AlertReceiver {
 const STOP_TIMEOUT_MS = 1000;
 /** Statuses besides 5xx after which the alert is sent again: request timeout, too early, too many requests. */
 const TRANSIENT_STATUSES = [408, 425, 429];
-/** Longest delay of a timer. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Delivers a queue of alerts to one receiver, one at a time. Never throws, and its callers never wait. */
 export class AlertSender {
@@ -69,7 +67,7 @@ export class AlertSender {
     const step = this.#queue.next(nowMs);
     if (this.#queue.counters.dropped > dropped) this.#changed();
     if (step.kind === "wait") {
-      this.#timer = setTimeout(() => this.send(), Math.min(MAX_TIMER_MS, Math.ceil(step.untilMs - nowMs)));
+      this.#timer = setTimeout(() => this.send(), timerMs(Math.ceil(step.untilMs - nowMs)));
     }
     if (step.kind !== "send") return;
     this.#changed();

@@ -1,4 +1,4 @@
-import { backoffMs, errorText } from "../../base/mod.ts";
+import { backoffMs, errorText, timerMs } from "../../base/mod.ts";
 import type { Message } from "../../frame/mod.ts";
 import { Backlog, ClockSteps, type EndedBy, type WaitingBlock } from "./backlog.ts";
 import { BlockBuilder } from "../block/builder.ts";
@@ -77,7 +77,7 @@ export class JournalWriter {
     this.#epochWord = epochWordOf(options.epoch);
     this.#gap = options.gap;
     this.run = new RunCounts(options);
-    this.#timer = setInterval(() => this.#tick(), syncIntervalMs);
+    this.#timer = setInterval(() => this.#tick(), timerMs(syncIntervalMs));
   }
 
   get state(): JournalState {
