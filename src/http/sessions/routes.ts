@@ -28,7 +28,10 @@ export const FALLEN_BEHIND_TYPE = "urn:vessel:problem:ErrFallenBehind";
 export interface SessionApi extends StreamAdmission {
   broker: Broker;
   sessions: Sessions;
-  /** Called when a session was created, changed or deleted: resolves when that survives as much as can be had; default: it does. */
+  /**
+   * Called when a session was created, changed or deleted: resolves when that survives as much as can be had. Default: the answer does
+   * not wait for the disk, which has it within a second.
+   */
   saveSessions?: (() => Promise<void>) | undefined;
   clock: Clock;
 }
