@@ -221,6 +221,28 @@ Deno.test("the highest number is 2^53 - 1; what is above or negative is refused 
   );
 });
 
+Deno.test("the highest number of a frame is 2^53 - 2: a range that it ends has an end after it", () => {
+  const request = (headSeq: number, head: number) => ({
+    ...{ instanceId: "a", headSeq, journalBytes: 0, epoch: undefined, features: [], void: [], oldestSeq: 0 },
+    ...{ busNames: [], lost: [], former: [{ epoch: new Uint8Array(16).fill(1), head, oldest: 1, void: [], lost: [] }] },
+  });
+  const status = (headSeq: number) => ({ kind: "status", status: { headSeq, journalBytes: 0 } }) as const;
+  const [highest, above] = [2 ** 53 - 2, 2 ** 53 - 1];
+  assert.deepEqual(
+    handshakeRequestCodec.decode(handshakeRequestCodec.encode(request(highest, highest))).headSeq,
+    highest,
+  );
+  assert.deepEqual(liveUpstreamCodec.decode(liveUpstreamCodec.encode(status(highest))), status(highest));
+  const why = /above 2\^53 - 2/;
+  assert.throws(() => handshakeRequestCodec.encode(request(above, 1)), why);
+  assert.throws(() => handshakeRequestCodec.encode(request(1, above)), why);
+  assert.throws(() => liveUpstreamCodec.encode(status(above)), why);
+  for (const hex of ["10 ffffffffffffff0f", "d206 1b 0a10 01010101010101010101010101010101 10 ffffffffffffff0f"]) {
+    assert.throws(() => handshakeRequestCodec.decode(fromHex(hex)), why, hex);
+  }
+  assert.throws(() => liveUpstreamCodec.decode(fromHex("12 09 08 ffffffffffffff0f")), why);
+});
+
 Deno.test("a number that does not end, a field without number, a group and a wrong type are refused", () => {
   for (
     const [hex, why] of [

@@ -17,6 +17,11 @@ function number(random: Random): number {
   return Math.min(Number.MAX_SAFE_INTEGER, Math.floor(random.next() * 2 ** random.int(54)));
 }
 
+/** The number of a frame, the highest among them. */
+function seq(random: Random): number {
+  return Math.min(Number.MAX_SAFE_INTEGER - 1, number(random));
+}
+
 function numberOrZero(random: Random): number {
   return random.chance(0.3) ? 0 : number(random);
 }
@@ -62,7 +67,7 @@ function former(random: Random): FormerEpoch {
   const digests = list(random, () => digest(random));
   return {
     epoch: random.bytes(16),
-    head: number(random),
+    head: seq(random),
     oldest: number(random),
     void: list(random, () => range(random)),
     lost: list(random, () => ({ ...range(random), reason: text(random) })),
@@ -74,7 +79,7 @@ export function randomRequest(random: Random): HandshakeRequest {
   const [formers, digests] = [list(random, () => former(random)), list(random, () => digest(random))];
   return {
     instanceId: text(random),
-    headSeq: number(random),
+    headSeq: seq(random),
     journalBytes: number(random),
     epoch: random.chance(0.5) ? random.bytes(16) : undefined,
     features: list(random, () => text(random)),
@@ -121,7 +126,7 @@ function clockSpan(random: Random): ClockSpan {
 }
 
 export function randomLiveUpstream(random: Random): LiveUpstream {
-  const status = { headSeq: number(random), journalBytes: number(random) };
+  const status = { headSeq: seq(random), journalBytes: number(random) };
   return random.pick<() => LiveUpstream>([
     () => ({ kind: "frame", frame: frame(random) }),
     () => ({ kind: "status", status }),

@@ -64,9 +64,6 @@ export class CloudService implements ReplicationService {
   async handshake(request: HandshakeRequest, { instanceId, connection }: Caller): Promise<HandshakeResponse> {
     this.#requireRunning();
     if (this.#isDraining && !this.#isStreaming(connection)) throw reconnectRequest("draining");
-    if (request.headSeq >= Number.MAX_SAFE_INTEGER) {
-      throw new RpcError("INVALID_ARGUMENT", `sequence number ${request.headSeq} is out of range`);
-    }
     const instance = await this.#options.instances.ensure(instanceId);
     return await instance.handshake(request, connection);
   }

@@ -19,6 +19,7 @@ import {
   nested,
   optional,
   PRESENT_UINT64,
+  SEQ,
   text,
   texts,
   UINT32,
@@ -149,7 +150,7 @@ function checkWindow({ firstSeq, lastSeq }: WindowDigest): void {
 const FORMER_EPOCHS = list(
   message<FormerEpoch>({
     epoch: [1, EPOCH],
-    head: [2, UINT64],
+    head: [2, SEQ],
     oldest: [3, UINT64],
     void: [4, RANGES],
     lost: [5, LOST],
@@ -165,7 +166,7 @@ const FORMER_HOLES = list(
 /** `HandshakeRequest`. */
 export const handshakeRequestCodec: Codec<HandshakeRequest> = codec(message<HandshakeRequest>({
   instanceId: [1, TEXT],
-  headSeq: [2, UINT64],
+  headSeq: [2, SEQ],
   journalBytes: [3, UINT64],
   epoch: [100, { ...optional(EPOCH), initial: () => undefined }],
   features: [101, TEXTS],
@@ -260,7 +261,7 @@ const CLOCK = message<{ spans: readonly ClockSpan[] }>({
   ],
 });
 
-const BOAT_STATUS = message<BoatStatus>({ headSeq: [1, UINT64], journalBytes: [2, UINT64] });
+const BOAT_STATUS = message<BoatStatus>({ headSeq: [1, SEQ], journalBytes: [2, UINT64] });
 
 /** `LiveUpstream`, which has at most one of its fields. */
 export const liveUpstreamCodec: Codec<LiveUpstream> = codec({

@@ -24,6 +24,18 @@ export const UINT64: FieldType<number> = {
   write: (w, field, value) => w.uint64(field, value),
   read: (r) => r.uint64(),
 };
+/** Number of a frame, from 0 to 2^53 - 2: the end of a range, which is exclusive, may be one more. */
+export const SEQ: FieldType<number> = {
+  initial: () => 0,
+  write: (w, field, value) => w.uint64(field, checkSeq(value)),
+  read: (r) => checkSeq(r.uint64()),
+};
+
+function checkSeq(seq: number): number {
+  if (seq === Number.MAX_SAFE_INTEGER) throw new WireError(`sequence number ${seq} is above 2^53 - 2`);
+  return seq;
+}
+
 /** From 0 to 2^53 - 1, for a property that may be left out: 0 is written, so that it differs from an absent field. */
 export const PRESENT_UINT64: FieldType<number | undefined> = {
   isOptional: true,
