@@ -3,7 +3,10 @@ import { type Logger, silentLogger } from "../../src/base/mod.ts";
 import { checkBlock, type CheckedBlock, type InstanceSettings } from "../../src/cloud/mod.ts";
 import { InstanceJournal } from "../../src/cloud/instance/journal.ts";
 import type { Message } from "../../src/frame/mod.ts";
+import { type ClockSpan, encodeSpans, MAX_CLOCK_SPANS, readClockSpans } from "../../src/journal/mod.ts";
+import { CLOCK_FILE } from "../../src/journal/clock/clock_file.ts";
 import type { Range } from "../../src/replication/mod.ts";
+import { syncsAndRenames } from "../support/disk_order.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { inFolder } from "../support/folder.ts";
@@ -223,4 +226,40 @@ test("what goes along with the files is told, open ones not included", async (di
   await journal.endBackfill(second);
   assert.equal(journal.accounted.backfill, journalFiles(directory)[1]);
   await journal.close();
+});
+
+test("of corrections of times without end the newest are kept, and at most one write of them waits", async (directory) => {
+  const journal = await open(directory);
+  const spans = (firstWord: number, count: number): ClockSpan[] =>
+    Array.from({ length: count }, (_, i) => {
+      return { epochWord: firstWord + i, firstSeq: 1, lastSeq: undefined, recordedUs: 1000, trueUs: 2000, rate: 1 };
+    });
+  const done = await syncsAndRenames(async () => {
+    // Each message names other epochs, as many as it can.
+    for (let at = 0; at < 3 * MAX_CLOCK_SPANS; at += MAX_CLOCK_SPANS) journal.correct(spans(at, MAX_CLOCK_SPANS));
+    for (let word = 0; word < 50; word++) journal.correct(spans(3 * MAX_CLOCK_SPANS + word, 1));
+    await journal.close();
+  });
+  const text = encodeSpans(spans(2 * MAX_CLOCK_SPANS + 50, MAX_CLOCK_SPANS));
+  const { all } = journal.index.clock.spans;
+  assert.equal(all.length, MAX_CLOCK_SPANS);
+  assert.ok(encodeSpans(all) === text, "other corrections than the newest");
+  assert.ok(encodeSpans((await readClockSpans(directory, { log: silentLogger })).all) === text, "the file has others");
+  const writes = done.filter((each) => each.startsWith("rename ") && each.includes(CLOCK_FILE)).length;
+  assert.ok(writes <= 2, `${writes} writes`);
+  assert.ok(journal.corrections === text, "others are stored");
+});
+
+test("corrections of times that could not be stored are stored when the boat sends them again", async (directory) => {
+  const { log, lines } = keptLog();
+  const journal = await open(directory, { log });
+  const span = { epochWord: 7, firstSeq: 1, lastSeq: undefined, recordedUs: 1000, trueUs: 2000, rate: 1 };
+  // A folder with the name of the file.
+  await Deno.mkdir(`${directory}/${CLOCK_FILE}/x`, { recursive: true });
+  journal.correct([span]);
+  await eventually("the failed write", () => lines.some((line) => line.includes("not stored")));
+  await Deno.remove(`${directory}/${CLOCK_FILE}`, { recursive: true });
+  journal.correct([span]);
+  await journal.close();
+  assert.deepEqual((await readClockSpans(directory, { log: silentLogger })).all, [span]);
 });

@@ -77,7 +77,8 @@ export class InstanceJournal {
   #reportedThrough = 0;
   #isPaused = false;
   readonly #clockFile: DurableFile;
-  #clockWritten: Promise<void> = Promise.resolve();
+  /** Undefined: nothing is being written. */
+  #clockWriting: Promise<void> | undefined;
   #corrections: string;
   /** Newest complete file of a backfill. */
   #newestBackfill: string | undefined;
@@ -181,14 +182,8 @@ export class InstanceJournal {
     const { clock } = this.index;
     const before = encodeSpans(clock.spans.all);
     clock.spans.update(spans, this.#epoch && epochWordOf(this.#epoch));
-    const text = encodeSpans(clock.spans.all);
-    if (text === before) return;
-    this.index.noteClock();
-    const { directory, log } = this.#options;
-    // The boat sends them again when it connects.
-    this.#clockWritten = this.#clockFile.write(text).then(() => void (this.#corrections = text), (error: unknown) => {
-      log.error("corrections of recorded times not stored", { directory, error: errorText(error) });
-    });
+    if (encodeSpans(clock.spans.all) !== before) this.index.noteClock();
+    this.#clockWriting ??= this.#writeCorrections().finally(() => this.#clockWriting = undefined);
   }
 
   /** Content of the file with the corrections. */
@@ -257,13 +252,28 @@ export class InstanceJournal {
   async close(): Promise<void> {
     for (const files of [...this.#sessions]) await this.endBackfill(files);
     await this.#writer?.close();
-    await this.#clockWritten;
+    await this.#clockWriting;
   }
 
   /** Forgets a file that has disappeared; if it was being written, a new one is begun. */
   forgetFile(name: string): void {
     if (this.#writer?.openName === name) void this.#writer.rotate();
     this.index.noteRemoved(`${this.#options.directory}/${name}`);
+  }
+
+  /** Writes until the file has the newest corrections: those that come while one write is under way need one more. */
+  async #writeCorrections(): Promise<void> {
+    const { directory, log } = this.#options;
+    const { spans } = this.index.clock;
+    try {
+      for (let text = encodeSpans(spans.all); text !== this.#corrections; text = encodeSpans(spans.all)) {
+        await this.#clockFile.write(text);
+        this.#corrections = text;
+      }
+    } catch (error) {
+      // The boat sends them again when it connects.
+      log.error("corrections of recorded times not stored", { directory, error: errorText(error) });
+    }
   }
 
   #noteWritten(block: WrittenBlock): void {

@@ -146,7 +146,11 @@ export class LiveSession implements InstanceSession {
     if (message.kind === "frame") this.#receiveFrames([message.frame]);
     else if (message.kind === "batch") this.#receiveFrames(message.frames);
     else if (message.kind === "status") this.#receiveStatus(message.status);
-    else if (message.kind === "clock") this.#options.instance.live.correct(message.spans);
+    else if (message.kind === "clock") {
+      this.#options.instance.live.correct(message.spans);
+      // Thousands of corrections take as long as thousands of frames.
+      this.#sinceTurn += message.spans.length;
+    }
   }
 
   #receiveFrames(frames: readonly LiveFrame[]): void {

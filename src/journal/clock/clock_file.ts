@@ -9,12 +9,10 @@ import {
   readNumber,
 } from "../../base/mod.ts";
 import { JOURNAL_FILE_MODE } from "../file/name.ts";
-import { type ClockSpan, ClockSpans, isClockRate } from "./clock_spans.ts";
+import { type ClockSpan, ClockSpans, isClockRate, MAX_CLOCK_SPANS } from "./clock_spans.ts";
 
 /** Name of the file in a journal's directory. */
 export const CLOCK_FILE = "clock.json";
-/** Corrections that are kept, the newest ones: a start with a wrong clock has a few. */
-export const MAX_CLOCK_SPANS = 10_000;
 const MAX_BYTES = 4 * 1024 * 1024;
 const VERSION = 1;
 

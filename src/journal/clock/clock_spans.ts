@@ -25,6 +25,9 @@ interface TimedBlock<B> {
   retimed(clocks: readonly ClockSpan[]): B;
 }
 
+/** Corrections that are kept, the newest ones: a start with a wrong clock has a few. */
+export const MAX_CLOCK_SPANS = 10_000;
+
 /** True for the rate of a clock that a mapping may have. */
 export function isClockRate(rate: number): boolean {
   return rate > 0.5 && rate < 2;
@@ -92,10 +95,13 @@ export class ClockSpans {
     return span ? trueTimeOf(timeUs, span) : timeUs;
   }
 
-  /** Replaces the corrections of all epochs that `spans` has, and of `epochWord`. */
+  /**
+   * Replaces the corrections of all epochs that `spans` has, and of `epochWord`. Beyond {@linkcode MAX_CLOCK_SPANS} the
+   * oldest ones are left out.
+   */
   update(spans: readonly ClockSpan[], epochWord?: number): void {
     const replaced = new Set([epochWord, ...spans.map((span) => span.epochWord)]);
-    this.replace([...this.all.filter((span) => !replaced.has(span.epochWord)), ...spans]);
+    this.replace([...this.all.filter((span) => !replaced.has(span.epochWord)), ...spans].slice(-MAX_CLOCK_SPANS));
   }
 
   /** Replaces all corrections. */
