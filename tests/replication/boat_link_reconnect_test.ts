@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { formatTimeUs } from "../../src/frame/mod.ts";
-import { LOST_UNRECORDED, reconnectRequest, RpcError } from "../../src/replication/mod.ts";
+import { LOST_UNRECORDED, Ranges, reconnectRequest, RpcError } from "../../src/replication/mod.ts";
 import { eventually, pause } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { EPOCH } from "../support/journal_run.ts";
@@ -78,6 +78,30 @@ Deno.test(
     });
   },
 );
+
+Deno.test("a cloud that has lost its frames is not said to have them", LINK, async () => {
+  await LinkFixture.run(async (fixture) => {
+    const { cloud } = fixture;
+    await using boat = await fixture.boat({ journal: await fixture.journalFolder() });
+    boat.bring(10);
+    boat.link.start();
+    await connected(boat);
+    const head = boat.bring(40);
+    const confirmed = () => {
+      const { cloud_cursor, cloud_durable_seq } = boat.link.status();
+      return [cloud_cursor, cloud_durable_seq];
+    };
+    await eventually("all frames", () => confirmed().every((through) => through === head));
+    // Another disk, and the newest blocks are not taken yet.
+    cloud.held = new Ranges([{ start: 1, end: 6 }]);
+    cloud.acknowledges = false;
+    cloud.reject = () => "not yet";
+    for (const stream of cloud.streams) stream.fail(new RpcError("UNAVAILABLE", "the disk was lost"));
+    await eventually("another connection", () => boat.link.status().reconnects === 1);
+    assert.deepEqual(confirmed(), [5, 5]);
+    assert.deepEqual(boat.link.status().holes, [{ start: 6, end: head + 1 }]);
+  });
+});
 
 Deno.test("a cloud's limit is kept to: what it does not take yet waits", LINK, async () => {
   await LinkFixture.run(async (fixture) => {

@@ -253,16 +253,12 @@ export class BoatLink {
   #close(mode: CloseMode): void {
     const connection = this.#connection;
     if (!connection) return;
-    this.#keepBackfill(connection);
+    const { backfill, holes } = connection;
+    if (holes) this.#cloud = { ...this.#cloud, holes, backfillFrames: backfill?.missingFrames ?? 0 };
     if (connection.fromSeq > 0) this.#ownThrough = this.#options.source.head;
     this.#connection = undefined;
     const closing = connection.close(mode).finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
-  }
-
-  /** Keeps the progress of the backfill of a closing connection. */
-  #keepBackfill({ backfill, holes }: BoatConnection): void {
-    if (holes) this.#cloud = { ...this.#cloud, holes, backfillFrames: backfill?.missingFrames ?? 0 };
   }
 
   /** Sets the timer for the next deadline. */
@@ -355,7 +351,9 @@ export class BoatLink {
     }
     this.#renewals = 0;
     this.#counters.connects++;
-    this.#cloud = { ...this.#cloud, holes: [], backfillFrames: 0, sentThrough: connection.fromSeq - 1 };
+    // May be less than it had: a cloud may lose frames.
+    const durable = isPeer ? null : response.durableThrough;
+    this.#cloud = { cursor, durable, holes: [], backfillFrames: 0, sentThrough: connection.fromSeq - 1 };
     this.#stored.noteHandshake(this.#epochWord, { response, isPeer });
     this.#stored.noteFormer(this.#epochWord, this.#former.progress);
     log.info("replication connected", { target, cursor, missing: missingFrames, features: features.join(" ") });
