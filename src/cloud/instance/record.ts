@@ -8,6 +8,7 @@ import {
   Ranges,
 } from "../../replication/mod.ts";
 import { FormerEpochs, type FormerState } from "../state/former_epochs.ts";
+import { type InstanceCounters, zeroCounters } from "./counters.ts";
 import type { InstanceSettings } from "./settings.ts";
 import { PEER_REPLAY_FRAMES, PeerHoles } from "../peer/holes.ts";
 import {
@@ -23,39 +24,6 @@ import {
 } from "../state/received.ts";
 import type { InstanceState } from "../state/state_file.ts";
 import type { Accounted } from "../state/state_file_rebuild.ts";
-
-const zeroCounters = () => ({
-  /** Frames received live, without those that introduce devices. */
-  liveFrames: 0,
-  /** Live frames that were received before. */
-  duplicateFrames: 0,
-  /** Live frames refused: they were out of order, or could not be recorded. */
-  refusedFrames: 0,
-  liveStreams: 0,
-  /** Blocks stored. */
-  backfillBlocks: 0,
-  /** Their size on disk, bytes. */
-  backfillBytes: 0,
-  /** New frames in them. */
-  backfillFrames: 0,
-  /** Blocks refused because of their content. */
-  verifyFailures: 0,
-  /** Live streams closed because they exceeded the frame rate. */
-  rateLimited: 0,
-  /** Live streams closed because they lagged too far behind the boat. */
-  lagClosed: 0,
-  /** Frames received that could not be written: they are holes again. */
-  lostFrames: 0,
-  /** Frames that have disappeared from the disk: they are holes again. */
-  vanishedFrames: 0,
-  /** Damaged blocks found by checking files, counted in every pass. */
-  damagedBlocks: 0,
-  /** Frames of former epochs that were never received and that the boat cannot send any more. */
-  leftFrames: 0,
-});
-
-/** Counters of a boat since the start of the cloud. */
-export type InstanceCounters = ReturnType<typeof zeroCounters>;
 
 /** State of recording live frames; `idle`: no live frame is being recorded. */
 export type RecordingState = { kind: "idle" } | { kind: "recording" } | { kind: "failing"; reason: string };
@@ -152,6 +120,11 @@ export class InstanceRecord {
     return Math.max(this.#received.liveThrough, this.#liveBefore);
   }
 
+  /** Newest known number of the boat, from its declarations and its frames: these may be newer. 0: none. */
+  get newestSeq(): number {
+    return Math.max(this.headSeq, this.receivedThrough, this.#received.last);
+  }
+
   /** Missing ranges below the live frames, which a backfill can fill. */
   get holes(): Range[] {
     return this.#received.holes(Math.max(this.#liveStartFrom, this.receivedThrough + 1));
@@ -164,7 +137,7 @@ export class InstanceRecord {
 
   /** The state to be saved. */
   get state(): InstanceState {
-    const { headSeq, journalBytes, lastSeenMs, buses, accounted } = this;
+    const { newestSeq: headSeq, journalBytes, lastSeenMs, buses, accounted } = this;
     return {
       epochs: this.#epochs,
       ...{ headSeq, journalBytes, lastSeenMs, buses, accounted },
@@ -238,7 +211,7 @@ export class InstanceRecord {
     { epoch, features }: Pick<HandshakeRequest, "epoch" | "features">,
     randomBytes: (count: number) => Uint8Array,
   ): number {
-    const top = Math.max(this.headSeq, this.receivedThrough);
+    const top = this.newestSeq;
     const missing = countNumbers(this.#received.holes(top + 1));
     if (!features.includes("former")) this.counters.leftFrames += missing;
     const { current } = this.#epochs;
@@ -349,7 +322,7 @@ export class InstanceRecord {
   /** The state for people and metrics. While the boat streams, frames that are on their way are no holes. */
   summary({ connected }: { connected: boolean }) {
     const { cursor, ack, lost, durableCount } = this.#received;
-    const top = Math.max(this.headSeq, this.receivedThrough);
+    const top = this.newestSeq;
     return {
       /** True while the boat streams live frames. */
       connected,

@@ -130,7 +130,7 @@ export class BackfillSession implements InstanceSession {
   #check(message: BackfillBlock, { blockEpoch, former }: BlockTarget): BlockVerdict {
     const { instance: { record }, settings } = this.#options;
     const verdict = checkBlock(message, { epoch: blockEpoch, maxBlockBytes: settings().maxBlockBytes });
-    const top = former ? former.headSeq : Math.max(record.headSeq, record.receivedThrough);
+    const top = former ? former.headSeq : record.newestSeq;
     if (!verdict.ok || verdict.seqs.start <= top) return verdict;
     return { ok: false, reason: `The block begins after the boat's head, ${top}` };
   }

@@ -167,9 +167,8 @@ export class LiveSession implements InstanceSession {
     this.#sinceTurn += frames.length;
     if (this.#frames < this.#checkpointAt) return;
     this.#checkpointAt = this.#frames - this.#frames % CHECKPOINT_FRAMES + CHECKPOINT_FRAMES;
-    const { received, record: { headSeq, receivedThrough } } = instance;
-    const head = Math.max(headSeq, receivedThrough);
-    instance.note("checkpoint", `${this.#frames} frames, cursor ${received.cursor}, boat at ${head}`);
+    const { received, record } = instance;
+    instance.note("checkpoint", `${this.#frames} frames, cursor ${received.cursor}, boat at ${record.newestSeq}`);
   }
 
   /** Number of frames that count for the rate. */

@@ -111,11 +111,13 @@ export function acceptDeclaration(former: FormerRecord, connection: string): voi
 
 /** Beyond the limit the oldest ranges are requested again. */
 function formerOf({ epoch, headSeq, received: found }: FormerState): FormerRecord {
-  const received = { ...found, durable: found.durable.slice(-FORMER_LIMITS.maxHeldRanges) };
+  const kept = { ...found, durable: found.durable.slice(-FORMER_LIMITS.maxHeldRanges) };
+  const received = new Received(kept, FORMER_LIMITS);
   return {
     epoch,
-    headSeq,
-    received: new Received(received, FORMER_LIMITS),
+    // Its frames may be newer than what the boat had declared.
+    headSeq: Math.max(headSeq, received.last),
+    received,
     refused: undefined,
     trusted: undefined,
     declared: undefined,

@@ -89,7 +89,7 @@ function epochsOf({ record }: Instance): CloudEpoch[] {
     const isCurrent = epoch === record.epoch;
     const former = record.former.get(epoch);
     const received = isCurrent ? record.received : former?.received;
-    const declared = isCurrent ? Math.max(record.headSeq, record.receivedThrough) : former?.headSeq;
+    const declared = isCurrent ? record.newestSeq : former?.headSeq;
     if (!received || declared === undefined) return [];
     const headSeq = Math.max(declared, received.last);
     const { durable } = received.record();
