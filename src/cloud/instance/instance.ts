@@ -167,7 +167,7 @@ export class Instance {
     return this.connected || this.silentMs < PRESENT_MS;
   }
 
-  /** Stores its frames, and the state if there were files, which the next call deletes. @throws {StoreError} try again later */
+  /** Stores its frames, then saves the state: neither WAL nor files keep them. @throws {StoreError} try again later */
   ship(signal?: AbortSignal): Promise<void> {
     return this.#shipping.run(async () => {
       if (this.#isStopped) return;

@@ -305,7 +305,7 @@ export class InstanceStores {
   }
 
   /**
-   * Stores the frames of all complete files, oldest first; true if there were any. May run beside other methods, not twice.
+   * Stores the frames of all complete files; see {@linkcode BoatStore.ship}. May run beside other methods, not twice.
    *
    * @throws {StoreError} some are not stored: try again later
    */
@@ -313,9 +313,9 @@ export class InstanceStores {
     const [journal, ledger, store] = [this.#journal, this.#ledger, this.#store];
     if (!journal || !ledger || !store) return false;
     await journal.placed();
-    const hadFiles = await store.ship(this.#spool({ journal, ledger }), signal);
+    const hasStored = await store.ship(this.#spool({ journal, ledger }), signal);
     await this.#sessions?.putIfUsed({ sessions: this.#replica?.sessions, corrections: journal.corrections, signal });
-    return hadFiles;
+    return hasStored;
   }
 
   /** Stores what is known of its objects. @throws {StoreError} */

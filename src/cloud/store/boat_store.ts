@@ -40,6 +40,8 @@ export class BoatStore {
   readonly #log: Logger;
   readonly #isAway: () => boolean;
   #isListed = false;
+  /** True if blocks were placed since the last call of {@linkcode BoatStore.ship}. */
+  #hasPlaced = false;
   /** Names of local files whose frames are stored; `isWhole`: all that the file should have. */
   readonly #shipped = new Map<string, { isWhole: boolean }>();
 
@@ -136,6 +138,7 @@ export class BoatStore {
       for (const each of epochs()) await this.#objects.beginEpoch(each, signal);
       const file = await this.#objects.putBlock(block, { packed, epoch, signal });
       await index.add([file]);
+      this.#hasPlaced = true;
       ledger.setStored(this.storedOf(epoch.toHex()));
       const { firstSeq, lastSeq, firstTimeUs, latestTimeUs } = block;
       const { path, head } = file;
@@ -157,7 +160,8 @@ export class BoatStore {
 
   /**
    * Stores the frames of all complete local files, oldest first, and deletes those that were stored by an earlier call: one
-   * that is just being read is still there. A file that is damaged stays. Returns true if there were any.
+   * that is just being read is still there. A file that is damaged stays. Returns true if there were any, or if blocks were
+   * placed since the last call.
    *
    * @throws {StoreError} some frames are not stored: try again later
    */
@@ -178,6 +182,8 @@ export class BoatStore {
       hasStored = true;
     }
     await this.#objects.saveManyTimes(signal);
+    hasStored ||= this.#hasPlaced;
+    this.#hasPlaced = false;
     return hasStored;
   }
 

@@ -1,6 +1,5 @@
 // The data directory of a node with an object store: frames on their way to the store, and nothing else.
 import assert from "node:assert/strict";
-import { cp } from "node:fs/promises";
 import { type FrameStore, ObjectCache } from "../../../src/cloud/mod.ts";
 import { type Clock, systemClock } from "../../../src/base/mod.ts";
 import { sidecarOf } from "../../../src/journal/mod.ts";
@@ -267,24 +266,6 @@ Deno.test(
         await framesOfStore(store, { folder, id: "boat-002" }),
         [...range(1, 100), ...range(150, 200)].map(wanted),
       );
-    }),
-);
-
-Deno.test(
-  "a node that crashes, and starts while the store is away, knows the frames that it has stored and deleted",
-  CLOUD,
-  () =>
-    withStore(async ({ folder, store, frameStore }) => {
-      await using cloud = await CloudFixture.start(`${folder}/data`, { frameStore });
-      await feedAndShip(cloud, [[1, 300], [301, 600]]);
-      store.isAway = true;
-      await eventually("a disk from which all is known", async () => {
-        const copy = await Deno.makeTempDir({ dir: folder });
-        await cp(`${folder}/data`, copy, { recursive: true });
-        await using crashed = await CloudFixture.start(copy, { frameStore });
-        const { durableThrough, holes } = (await crashed.greeted({ headSeq: 600 })).response;
-        return durableThrough === 600 && holes.length === 0;
-      });
     }),
 );
 
