@@ -16,5 +16,5 @@ export const PERMISSIONS: Readonly<Record<"boat" | "cloud" | "vbg" | "demo", rea
   boat: ["-A"],
   cloud: [...NAMED, "--allow-sys=homedir,osRelease,osUptime,systemMemoryInfo"],
   vbg: [...NAMED, "--allow-sys=ca,homedir,hostname,networkInterfaces,osRelease,osUptime,statfs,systemMemoryInfo"],
-  demo: [...NAMED, "--allow-sys=homedir,hostname,osUptime,systemMemoryInfo"],
+  demo: [...NAMED, "--allow-sys=homedir,hostname,osUptime,statfs,systemMemoryInfo"],
 };

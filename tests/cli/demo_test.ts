@@ -32,7 +32,7 @@ for (
   ] as const
 ) {
   Deno.test(
-    `what ${what} keeps is gone when it ends, unless a state directory is given`,
+    `what ${what} keeps is gone when it ends, unless a state directory is given; it lacks no permission`,
     PROGRAM,
     () =>
       inFolder(async (folder) => {
@@ -46,6 +46,7 @@ for (
           assert.ok(flags.length > 0 || namesIn(temporary).length > 0);
           program.signal("SIGTERM");
           assert.equal(await program.exitCode(), 0);
+          assert.doesNotMatch(program.log, /Requires .* access/);
           assert.deepEqual([namesIn(home), namesIn(temporary)], [[], []]);
         }
         assert.ok(namesIn(`${given}/demo`).includes("head.json"));
