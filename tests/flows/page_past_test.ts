@@ -231,7 +231,7 @@ Deno.test(
       const depths = [3, 4].map((depth) => {
         clock.advance(MINUTE_MS);
         const atMs = clock.wallUs() / 1000;
-        const payload = encode(128267, { depth });
+        const payload = encode(128267, { depth, offset: 0.5, range: 100 });
         live.say({ pgn: 128267, src: SOUNDER, timeUs: clock.wallUs(), data: payload });
         return { atMs, text: depth.toFixed(1) };
       });
@@ -245,6 +245,9 @@ Deno.test(
       const [three = { atMs: 0, text: "" }, four = three] = depths;
       await shown("devices", { ...three, text: `Device at address ${SOUNDER}` });
       await shown(`devices/${SOUNDER}`, { ...four, text: "depth 4.0 m" });
+      const lefts = `[...document.querySelectorAll(".dev-field")].map((each) => each.getBoundingClientRect().left)`;
+      const columns = Object.groupBy(await page.evaluate(lefts) as number[], String);
+      assert.deepEqual(Object.values(columns).map((each) => each?.length), [3], "fields are below each other");
       await shown("now", four);
       await shown("now", three);
       for (const theme of ["day", "night", "red"]) {

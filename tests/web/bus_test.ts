@@ -24,6 +24,27 @@ Deno.test("a rate is the mean of five whole seconds, and 0 after silence", () =>
   assert.equal(rate.perSecond(61_000), 10);
 });
 
+Deno.test("rates and load are right from the second second on, although their window is longer", () => {
+  const [log, load] = [new BusLog(), new LoadMeter()];
+  for (const part of [log, load]) part.begin(60_500);
+  for (let ms = 60_500; ms < 70_000; ms += 100) {
+    if (ms % 1000 === 0 && ms >= 62_000) {
+      assert.equal(load.perSecond(ms), 10, `${ms} ms`);
+      assert.deepEqual(load.pgns(ms), [{ pgn: 127250, perSecond: 10 }]);
+      assert.equal(log.rows()[0]?.rate.perSecond(ms), 10, `${ms} ms`);
+    }
+    load.received(frame(ms), ms);
+    log.add(frame(ms), ms);
+  }
+});
+
+Deno.test("a message that comes every 10 s has no high rate when it comes first", () => {
+  const log = new BusLog();
+  log.begin(60_500);
+  log.add(frame(1), 60_900);
+  assert.deepEqual([61_000, 62_000, 66_000].map((ms) => log.rows()[0]?.rate.perSecond(ms)), [1, 1 / 1.5, 0]);
+});
+
 Deno.test("the log has one steady row for each PGN and source, with its newest message", () => {
   const log = new BusLog();
   log.add(frame(1, { pgn: 130306, src: 7 }), 0);

@@ -126,7 +126,7 @@ function Messages({ boat, at, values, known, intervals, details }: {
                   {decoded
                     ? decodedTexts(decoded, { details: details.get(pgn), system }).map(({ name, text }) => (
                       <span key={name} class="dev-field">
-                        <span class="quiet">{name.replaceAll("_", " ")}</span> {text}
+                        <span class="quiet">{name.replaceAll("_", " ")}</span> <span>{text}</span>
                       </span>
                     ))
                     : <code>{data}</code>}

@@ -42,17 +42,26 @@ export class LoadMeter {
   readonly #framings = new Map<number, KnownPgn["framing"]>();
   readonly #bits = new Map<string, Rate>();
   readonly #pgns = new Map<number, Rate>();
-  readonly #all = new Rate();
+  #all = new Rate();
+  #sinceMs = 0;
 
   /** How PGNs are framed; without it, by their length. */
   learn(known: readonly KnownPgn[]): void {
     for (const { pgn, framing } of known) this.#framings.set(pgn, framing);
   }
 
+  /** Messages are received from now on; those counted so far are forgotten. */
+  begin(nowMs: number): void {
+    this.#sinceMs = nowMs;
+    this.#all = new Rate(nowMs);
+    this.#pgns.clear();
+    this.#bits.clear();
+  }
+
   received({ pgn, bus = "", data }: Pick<ClientFrame, "pgn" | "bus" | "data">, nowMs: number): void {
     this.#all.add(nowMs);
-    rateOf(this.#pgns, pgn).add(nowMs);
-    rateOf(this.#bits, bus).add(nowMs, busBits(data.length / 2, this.#framings.get(pgn)));
+    this.#rateOf(this.#pgns, pgn).add(nowMs);
+    this.#rateOf(this.#bits, bus).add(nowMs, busBits(data.length / 2, this.#framings.get(pgn)));
   }
 
   /** Messages each second. */
@@ -70,10 +79,10 @@ export class LoadMeter {
     return [...this.#pgns].map(([pgn, rate]) => ({ pgn, perSecond: rate.perSecond(nowMs) }))
       .filter(({ perSecond }) => perSecond > 0).sort((a, b) => b.perSecond - a.perSecond || a.pgn - b.pgn);
   }
-}
 
-function rateOf<Key>(rates: Map<Key, Rate>, key: Key): Rate {
-  const rate = rates.get(key) ?? new Rate();
-  rates.set(key, rate);
-  return rate;
+  #rateOf<Key>(rates: Map<Key, Rate>, key: Key): Rate {
+    const rate = rates.get(key) ?? new Rate(this.#sinceMs);
+    rates.set(key, rate);
+    return rate;
+  }
 }

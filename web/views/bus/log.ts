@@ -9,9 +9,15 @@ export const MAX_ROWS = 2000;
 
 /** Counts events over the last seconds. */
 export class Rate {
+  readonly #sinceMs: number;
   /** One for each second, and the one that is under way. */
   readonly #counts = new Float64Array(RATE_SECONDS + 1);
   #second = 0;
+
+  /** @param sinceMs time from which events were received: what came before does not count as silence */
+  constructor(sinceMs = 0) {
+    this.#sinceMs = sinceMs;
+  }
 
   /** @param amount what happened, such as one message or so many bits */
   add(nowMs: number, amount = 1): void {
@@ -26,7 +32,8 @@ export class Rate {
     const now = this.#second % this.#counts.length;
     let sum = 0;
     for (const [slot, count] of this.#counts.entries()) if (slot !== now) sum += count;
-    return sum / RATE_SECONDS;
+    const seconds = (this.#second * 1000 - this.#sinceMs) / 1000;
+    return sum / Math.min(RATE_SECONDS, Math.max(1, seconds));
   }
 
   #advance(nowMs: number): void {
@@ -51,6 +58,7 @@ export class BusLog {
   #oldest = 0;
   #sorted: Row[] | undefined = [];
   #isPaused = false;
+  #sinceMs = 0;
   /** Messages received while paused. */
   passed = 0;
   /** Messages of PGNs and sources beyond the most rows; they are in the order of messages. */
@@ -58,6 +66,11 @@ export class BusLog {
 
   get isPaused(): boolean {
     return this.#isPaused;
+  }
+
+  /** Messages are received from now on. */
+  begin(nowMs: number): void {
+    this.#sinceMs = nowMs;
   }
 
   /** A message that matches the filter. While paused it is only counted. */
@@ -69,7 +82,7 @@ export class BusLog {
     this.#keep(frame);
     if (row) row.frame = frame;
     else if (this.#rows.size >= MAX_ROWS) this.withoutRow++;
-    else this.#addRow({ key, frame, rate: new Rate() }, nowMs);
+    else this.#addRow({ key, frame, rate: new Rate(this.#sinceMs) }, nowMs);
   }
 
   pause(): void {

@@ -106,6 +106,7 @@ export class BusMonitor {
         return;
       }
       case "connected":
+        for (const part of [this.log, this.load]) part.begin(performance.now());
         return void this.#loadDevices();
       case "dropped": {
         const before = this.notShown.peek();
