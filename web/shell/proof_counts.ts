@@ -61,6 +61,12 @@ export function countsOfFleet(boats: readonly InstanceSummary[]): ProofCounts | 
   };
 }
 
+/** All reasons, since their counts add up to the missing frames; else how many frames are on the way. */
+export function whyText({ reasons, onTheWay }: ProofCounts): string {
+  if (reasons.length > 0) return reasons.join("; ");
+  return onTheWay > 0 ? `${countText(onTheWay)} on the way` : "";
+}
+
 function boatsText(count: number): string {
   return count === 1 ? "1 boat" : `${countText(count)} boats`;
 }

@@ -1,7 +1,7 @@
 import type { Proof } from "@vessel/gateway/client";
 import type { BoatStore } from "./boat_store.ts";
 import { usePolled, valueOf } from "./polled.ts";
-import { countsOf, countText, type ProofCounts, reasonText } from "./proof_counts.ts";
+import { countsOf, countText, type ProofCounts, reasonText, whyText } from "./proof_counts.ts";
 import "./proof_line.css";
 
 const EVERY_MS = 2000;
@@ -47,8 +47,8 @@ function noteOf(boat: BoatStore, { proof: { as_of }, isOld }: { proof: Proof; is
   return `As of the boat's last message, ${timeText(as_of)}`;
 }
 
-function Missing({ line: { missing, reasons, onTheWay }, note }: { line: ProofCounts; note: string | undefined }) {
-  const [reason = onTheWay > 0 ? `${countText(onTheWay)} on the way` : ""] = reasons;
+function Missing({ line, note }: { line: ProofCounts; note: string | undefined }) {
+  const { missing } = line;
   return (
     <>
       <span class="proof-count">
@@ -56,7 +56,7 @@ function Missing({ line: { missing, reasons, onTheWay }, note }: { line: ProofCo
         <strong class={`num ${missing > 0 ? "bad" : "good"}`}>{missing > 0 ? `▲ ${countText(missing)}` : "✓ 0"}</strong>
       </span>
       <span class={`proof-reason ${missing > 0 ? "bad" : "quiet"}`}>
-        {note ?? reason}
+        {note ?? whyText(line)}
       </span>
     </>
   );
