@@ -3,7 +3,11 @@ import { ALL_ADDRESSES, formatAddress, type ListenAddress } from "@vessel/gatewa
 
 /** Advice about errors of the start, by the end of their messages. */
 const ADVICE: readonly (readonly [kind: typeof BusError | typeof ListenError, end: string, advice: string])[] = [
-  [BusError, "no such interface", '"ip link" lists those there are, -demo needs none'],
+  [
+    BusError,
+    "no such interface",
+    '"ip link" lists the interfaces, -demo needs none, a recording is given as a path: ./FILE',
+  ],
   [ListenError, "the port is taken", "-port or -listen names another"],
 ];
 

@@ -1,6 +1,8 @@
 /** Deno's error when a program without all permissions opens a special file. */
 const SPECIAL_FILE = /^Requires all access to (".*"), run again/;
 
+const FILE_EXISTS = /^File exists \(os error \d+\): mkdir/;
+
 /** Message of an error, or the text of any other thrown value. */
 export function errorText(error: unknown): string {
   const [, special] = error instanceof Error ? SPECIAL_FILE.exec(error.message) ?? [] : [];
@@ -8,7 +10,8 @@ export function errorText(error: unknown): string {
   if (special !== undefined) {
     return `this program may not open ${special}: files of /dev, /proc and /sys need all permissions of Deno`;
   }
-  return error instanceof Error ? error.message : String(error);
+  // What `mkdir` finds there is a file: a directory that exists is no error.
+  return error instanceof Error ? error.message.replace(FILE_EXISTS, "Not a directory: mkdir") : String(error);
 }
 
 /** An operation on a file or directory failed; the message names the action, the path and the reason. */

@@ -79,3 +79,12 @@ Deno.test("a program that was started meanwhile does not keep the lock", PROCESS
     await child.status;
   });
 });
+
+Deno.test("a file in the place of a directory is named as what it is", DISK, () =>
+  inFolder(async (folder) => {
+    const path = `${folder}/journal`;
+    await Deno.writeTextFile(path, "");
+    await assert.rejects(lockDirectory(path), {
+      message: `Cannot use the directory "${path}": Not a directory: mkdir '${path}'`,
+    });
+  }));

@@ -120,7 +120,10 @@ Deno.test(
         [input, "-out", out, "-start-time", "2024-02-30T00:00:00Z"],
         /^vbg convert: flag -start-time: Cannot read the time/,
       ],
-      [[`${folder}/text`, "-out", out], /^vbg convert: Cannot convert ".*text": The recording has an unknown format/],
+      [
+        [`${folder}/text`, "-out", out],
+        /^vbg convert: Cannot convert ".*text": The recording has an unknown format; expected candump, /,
+      ],
     ];
     for (const [args, line] of cases) {
       const { code, printed, complained } = await convert(...args);

@@ -96,7 +96,10 @@ Deno.test(
       await writer.close();
       await Deno.writeTextFile(`${folder}/a.lpj`, "no journal, however long it is");
       const { code, out, err } = await runCommand(["inspect", folder]);
-      assert.deepEqual([code, err], [1, `vbg inspect: ${folder}/a.lpj: The file is no journal\n`]);
+      assert.deepEqual([code, err], [
+        1,
+        `vbg inspect: ${folder}/a.lpj: The file is not a journal; "vbg convert" makes one of a recording of another program\n`,
+      ]);
       assert.equal(JSON.parse(out).frames, 10);
       assert.equal((await runCommand(["inspect"])).code, 2);
       assert.equal((await runCommand(["inspect", `${folder}/none`])).code, 2);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { runCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { inFolder } from "../support/folder.ts";
 import { appendRange, journalFiles, makeWriter } from "../support/journal_run.ts";
@@ -166,7 +167,11 @@ test("an error of SQL is one line with DuckDB's hint, other errors say what to d
     [["SELECT headin FROM vessel_heading", journal], 1, /^vbg query: Binder Error: .*"heading".*\n$/],
     [["selec", journal], 1, /^vbg query: Parser Error: syntax error at or near "selec"\n$/],
     [["SELECT 1", `${journal}/missing.lpj`], 2, /^vbg query: Cannot read ".*missing\.lpj": No such file[^\n]*\n$/],
-    [["SELECT 1", import.meta.filename ?? ""], 1, /^vbg query: Cannot read ".*": The file is no journal\n$/],
+    [
+      ["SELECT 1", import.meta.filename ?? ""],
+      1,
+      /^vbg query: Cannot read ".*": The file is not a journal; "vbg convert" makes one of a recording of another program\n$/,
+    ],
     [["SELECT 1", journal, "-server", "boat.local"], 2, /^vbg query: Cannot use files with -server/],
     [
       ["SELECT 1", journal, "-format", "parquet"],
@@ -187,6 +192,19 @@ test("without DuckDB one line says what fetches it", async (journal, folder) => 
   assert.deepEqual([code, err], [1, "vbg query: DuckDB is not installed: vbg query -install fetches it\n"]);
   const tables = await runQuery(["-tables", journal], { environment: { DENO_DIR: folder } });
   assert.equal(tables.code, 0, "the list needs none");
+});
+
+test("a failed download is reported with its reason, also where Deno prints traces", async (_, folder) => {
+  const before = ["RUST_BACKTRACE", "HTTPS_PROXY"].map((name) => [name, Deno.env.get(name)] as const);
+  try {
+    Deno.env.set("RUST_BACKTRACE", "1");
+    Deno.env.set("HTTPS_PROXY", "http://127.0.0.1:1");
+    const { code, err } = await runCommand(["query", "-install"], { environment: { DENO_DIR: folder } });
+    assert.equal(code, 1);
+    assert.match(err, /\nvbg query: Cannot download DuckDB: Connection refused/);
+  } finally {
+    for (const [name, value] of before) value === undefined ? Deno.env.delete(name) : Deno.env.set(name, value);
+  }
 });
 
 test("-tables lists the views with their columns, types and units", async (journal) => {

@@ -109,7 +109,7 @@ for (const compression of ["zstd", "none"] as const) {
       await damage(path, (bytes) => bytes.fill(0, 0, 16));
       const { code, files, missing, seqs } = await repair(place);
       assert.deepEqual([code, missing, seqs], [0, [], without([])]);
-      assert.match(files[1]?.lost[0]?.what ?? "", /^The file is no journal: its header is derived/);
+      assert.match(files[1]?.lost[0]?.what ?? "", /^The file is not a journal: its header is derived/);
       assert.deepEqual(await Deno.readFile(path.replace("/from/", "/out/")), original);
       await Deno.remove(place.out, { recursive: true });
       await damage(path, (bytes) => bytes.fill(0, 0, 500));
@@ -125,7 +125,7 @@ test("a file of which nothing can be read is told, and is not written", {
     await damage(path, () => new Uint8Array(1000));
     const { code, files, missing, seqs } = await repair(place);
     assert.deepEqual([code, missing], [1, [{ first: 501, last: 1000 }]]);
-    assert.deepEqual(files[1]?.lost, [{ what: "The file is no journal" }]);
+    assert.deepEqual(files[1]?.lost, [{ what: "The file is not a journal" }]);
     assert.deepEqual(seqs, without(missing));
     assert.equal(journalFiles(place.out).length, 2);
   },

@@ -102,7 +102,7 @@ Deno.test("what keeps a server from starting is told with what to do, where that
   const told = (error: unknown) => (error instanceof Error ? error.message : String(error));
   assert.equal(
     told(startAdvised(new BusError('Cannot open bus "can0": no such interface'))),
-    'Cannot open bus "can0": no such interface; "ip link" lists those there are, -demo needs none',
+    'Cannot open bus "can0": no such interface; "ip link" lists the interfaces, -demo needs none, a recording is given as a path: ./FILE',
   );
   assert.equal(
     told(startAdvised(new ListenError("Cannot listen on [::]:8089: the port is taken"))),

@@ -3,13 +3,13 @@
  *
  * @module
  */
-import { errorText } from "@vessel/gateway/base";
 import { outputOptions } from "../../client/client_options.ts";
 import type { Program, ProgramContext } from "../../program/program.ts";
 import { programOptions } from "../../settings/common_options.ts";
 import type { SettingsOf } from "../../settings/options.ts";
 import { formatFile, formatJson, readRows } from "./report.ts";
 import { runOnFiles } from "./run.ts";
+import { unreadableText } from "./unreadable.ts";
 
 const options = { ...outputOptions, ...programOptions };
 
@@ -29,7 +29,7 @@ export async function run(context: ProgramContext): Promise<number> {
     run: async (_settings, { found, output, json, onBytes, fail }) => {
       let written = 0;
       for (const { path, open } of found) {
-        const file = await open().catch((error) => fail(`${path}: ${errorText(error)}`));
+        const file = await open().catch((error) => fail(`${path}: ${unreadableText(error)}`));
         if (!file) continue;
         const rows = await readRows(file, onBytes);
         const gap = written++ > 0 && !json ? "\n" : "";

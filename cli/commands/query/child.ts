@@ -75,7 +75,8 @@ function pathOf(url: URL): string {
 
 /** Starts a Deno that is ended when it is disposed of. */
 function start(args: string[], { environment: { DENO_DIR }, signal }: Around) {
-  const env = { NO_COLOR: "1", ...(DENO_DIR !== undefined && { DENO_DIR }) };
+  // Its last line is what is reported: the reason, not a trace.
+  const env = { NO_COLOR: "1", RUST_BACKTRACE: "0", ...(DENO_DIR !== undefined && { DENO_DIR }) };
   const streams = { stdin: "piped", stdout: "piped", stderr: "piped" } as const;
   const process = new Deno.Command(Deno.execPath(), { args, env, signal, ...streams }).spawn();
   return {

@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { errorText, Logger } from "@vessel/gateway/base";
+import { Logger } from "@vessel/gateway/base";
 import {
   type BlockFile,
   DirectoryClocks,
@@ -9,6 +9,7 @@ import {
   orderBlocks,
   SyncBlockReader,
 } from "@vessel/gateway/journal";
+import { unreadableText } from "../inspect/unreadable.ts";
 import type { ColumnValue } from "./columns.ts";
 import { type Contents, type DeviceRow, type ReadBlock, readContents, type TimeRange } from "./contents.ts";
 import type { GapRow } from "./gaps.ts";
@@ -98,7 +99,7 @@ async function inputAt(path: string): Promise<Input> {
 }
 
 function cannotRead(path: string, error: unknown): Error {
-  return new Error(`Cannot read "${path}": ${errorText(error)}`, { cause: error });
+  return new Error(`Cannot read "${path}": ${unreadableText(error)}`, { cause: error });
 }
 
 /** @param options.isWritten a write-ahead log has the frames of a torn last block */

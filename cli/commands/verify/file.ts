@@ -1,7 +1,7 @@
 import { formatTimeUs } from "@vessel/gateway/frame";
 import { type BlockFile, type Gap, isTornBlockKept, MAX_DISORDER_US } from "@vessel/gateway/journal";
-import { errorText } from "@vessel/gateway/base";
 import { blocksOf, type ExaminedBlock, type FoundFile, spanOf } from "../inspect/file.ts";
+import { unreadableText } from "../inspect/unreadable.ts";
 
 /** A block whose frames have numbers. */
 export interface VerifiedBlock {
@@ -60,7 +60,7 @@ export async function verifyFile(found: FoundFile, onBytes: (bytes: number) => v
     ...{ firstSeq: undefined, lastSeq: undefined, firstTimeUs: undefined, latestTimeUs: undefined },
     ...{ errors: [], notes: [], numbered: [] },
   };
-  const file = await found.open().catch((error) => void result.errors.push({ what: errorText(error) }));
+  const file = await found.open().catch((error) => void result.errors.push({ what: unreadableText(error) }));
   if (file === undefined) return result;
   takeFile(result, file);
   for await (const block of blocksOf(file, onBytes)) takeBlock(result, block);

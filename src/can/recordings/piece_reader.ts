@@ -4,6 +4,7 @@ import {
   newRecordingSummary,
   type Reading,
   type RecordedItem,
+  RECORDING_FORMATS,
   type RecordingContext,
   RecordingError,
   type RecordingFormat,
@@ -17,6 +18,11 @@ const HEAD_BYTES = [4096, 65536];
 export const MAX_LIVE_HEAD_BYTES = 4096;
 /** Most buses of a recording; more show that the names are not bus names. */
 const MAX_BUSES = 32;
+
+/** @param what what was read, with its verb */
+function unknownFormat(what: string): RecordingError {
+  return new RecordingError(`${what} an unknown format; expected ${RECORDING_FORMATS.join(", ")}`);
+}
 
 /** Options of reading a recording. */
 export interface ReadRecordingOptions {
@@ -77,7 +83,7 @@ export class PieceReader {
   *end(): Iterable<RecordedItem> {
     if (!this.#reader) {
       const format = detectFormat(this.#head.bytes);
-      if (!format) throw new RecordingError("The recording has an unknown format");
+      if (!format) throw unknownFormat("The recording has");
       yield* this.#begin(format);
     }
     if (this.#reader) yield* itemsOf(this.#reader.end(), this.summary);
@@ -181,7 +187,7 @@ class Head {
       if (format) return format;
     }
     if (this.#tries < HEAD_BYTES.length) return undefined;
-    throw new RecordingError(`The recording's first ${HEAD_BYTES.at(-1)} bytes have an unknown format`);
+    throw unknownFormat(`The recording's first ${HEAD_BYTES.at(-1)} bytes have`);
   }
 
   /**
@@ -192,7 +198,7 @@ class Head {
   detectNow(): RecordingFormat | undefined {
     const format = detectFormat(this.bytes);
     if (format || this.#length < MAX_LIVE_HEAD_BYTES) return format;
-    throw new RecordingError(`The first ${MAX_LIVE_HEAD_BYTES} bytes have an unknown format`);
+    throw unknownFormat(`The first ${MAX_LIVE_HEAD_BYTES} bytes have`);
   }
 
   /** Returns the bytes and clears the buffer. */

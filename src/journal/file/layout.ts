@@ -77,7 +77,7 @@ export function encodeFileHeader({ version, blockBytes, compression, epochWord }
 /** Parses the header of a file from its first bytes. @throws {BlockError} the file is not a readable journal */
 export function parseFileHeader(bytes: Uint8Array): FileHeader {
   if (bytes.length < FILE_HEADER_BYTES || !FILE_MAGIC.every((byte, i) => bytes[i] === byte)) {
-    throw new BlockError("file-header", "The file is no journal");
+    throw new BlockError("file-header", "The file is not a journal");
   }
   const view = new DataView(bytes.buffer, bytes.byteOffset, FILE_HEADER_BYTES);
   const version = view.getUint8(3);

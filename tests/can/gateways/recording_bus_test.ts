@@ -90,7 +90,8 @@ Deno.test(
       });
       await assert.rejects(opened(`${folder}/letter.txt`), {
         name: "BusError",
-        message: 'Cannot open bus "letter.txt": The recording has an unknown format',
+        message:
+          'Cannot open bus "letter.txt": The recording has an unknown format; expected candump, ydwg, csv, ebl, ikonvert, n2k-ascii, actisense, mxpgn, pcdin',
       });
     }),
 );
