@@ -14,21 +14,23 @@ export function certificateEnd(what: string, { endMs, nowMs }: { endMs: number; 
   return `${what} ${endMs > nowMs ? "ends" : "ended"} ${new Date(endMs).toISOString()}`;
 }
 
-/** Logs each certificate that expires soon once. */
+/** Logs each certificate that expires soon, or has expired, once. */
 export class CertificateEndLog {
   readonly #warn: (message: string, fields: Record<string, string>) => void;
-  readonly #reported = new Map<string, number>();
+  readonly #reported = new Map<string, string>();
 
   /** Creates a log without reports; `warn` writes a warning to the log. */
   constructor(warn: (message: string, fields: Record<string, string>) => void) {
     this.#warn = warn;
   }
 
-  /** Logs a certificate that expires soon, unless it has been logged already. */
+  /** Logs a certificate that expires soon, or has expired, unless that has been logged already. */
   check(certificate: string, { endMs, nowMs }: { endMs: number; nowMs: number }): void {
     if (endMs - nowMs > CERTIFICATE_WARN_MS) return void this.#reported.delete(certificate);
-    if (this.#reported.get(certificate) === endMs) return;
-    this.#reported.set(certificate, endMs);
-    this.#warn("certificate ends soon", { certificate, expires: new Date(endMs).toISOString() });
+    const message = endMs > nowMs ? "certificate ends soon" : "certificate has ended";
+    const expires = new Date(endMs).toISOString();
+    if (this.#reported.get(certificate) === message + expires) return;
+    this.#reported.set(certificate, message + expires);
+    this.#warn(message, { certificate, expires });
   }
 }

@@ -34,13 +34,19 @@ export interface TlsSource {
  * @throws {TlsError} one of them cannot be read, or they do not match
  */
 export function checkTlsPair(cert: string, key: string): TlsPair {
-  const certificate = orRefuse("the certificate cannot be read", () => new X509Certificate(cert));
-  const privateKey = orRefuse("the key cannot be read", () => createPrivateKey(key));
+  const certificate = orRefuse("the certificate cannot be read", () => new X509Certificate(pem(cert, "CERTIFICATE")));
+  const privateKey = orRefuse("the key cannot be read", () => createPrivateKey(pem(key, "PRIVATE KEY")));
   if (!orRefuse("the key cannot be used", () => certificate.checkPrivateKey(privateKey))) {
     throw new TlsError("the key is not the one of the certificate");
   }
   orRefuse("the pair cannot be used", () => createSecureContext({ cert, key }));
   return { cert, key, expiresMs: Date.parse(certificate.validTo) };
+}
+
+/** The text, if it has PEM of this kind: what parsers say of other text helps nobody. */
+function pem(text: string, label: "CERTIFICATE" | "PRIVATE KEY"): string {
+  if (text.includes(`${label}-----`)) return text;
+  throw new TlsError(`expected PEM, "-----BEGIN ${label}-----"`);
 }
 
 function orRefuse<T>(what: string, work: () => T): T {

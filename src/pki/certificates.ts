@@ -208,7 +208,7 @@ export class Authority implements Disposable {
   ): Promise<CertificateFolder> {
     if (!isNodeName(name)) {
       const expected = `expected 1 to ${MAX_NODE_NAME_LENGTH} ${NAME_WORDS}`;
-      throw new CertificateError(`Cannot be the name of a node: ${JSON.stringify(name)}: ${expected}`);
+      throw new CertificateError(`Cannot use ${JSON.stringify(name)} as the name of a node: ${expected}`);
     }
     const { hosts, ips } = checkNames(names);
     return await this.#issue({ kind: "node", name, hosts, ips }, { ...options, name, folder: `nodes/${name}` });
@@ -259,7 +259,9 @@ export class Authority implements Disposable {
     const isServer = this.#record.certificates.some((each) =>
       each.kind === "server" && each.name.split(" ").includes(name)
     );
-    return isServer ? SERVER_NOT_REVOCABLE : `this authority has issued no such certificate of a ${kind}`;
+    return isServer
+      ? SERVER_NOT_REVOCABLE
+      : `this authority has issued no such certificate of a ${kind}; "vbg-cloud ca list" shows them`;
   }
 
   async #issue(
@@ -328,7 +330,7 @@ export interface IssueOptions {
 function checkInstanceId(instanceId: string): void {
   if (isInstanceId(instanceId)) return;
   throw new CertificateError(
-    `Cannot be an instance id: ${JSON.stringify(instanceId)}: expected 1 to ${MAX_INSTANCE_ID_LENGTH} ${NAME_WORDS}`,
+    `Cannot use ${JSON.stringify(instanceId)} as an instance id: expected 1 to ${MAX_INSTANCE_ID_LENGTH} ${NAME_WORDS}`,
   );
 }
 
@@ -373,7 +375,8 @@ async function readRecord(directory: string): Promise<AuthorityRecord> {
 async function readText(directory: string, name: string): Promise<string> {
   const bytes = await new AtomicFile(directory, { name, maxBytes: MAX_RECORD_BYTES }).read();
   if (bytes !== undefined) return new TextDecoder().decode(bytes);
-  const advice = name === AUTHORITY_FILES.cert ? "; create one with vbg-cloud ca init" : "";
+  const isStarted = await pathExists(`${directory}/${AUTHORITY_FILES.cert}`);
+  const advice = isStarted ? "" : "; create one with vbg-cloud ca init";
   throw new CertificateError(`Cannot find an authority in "${directory}": there is no "${name}"${advice}`);
 }
 

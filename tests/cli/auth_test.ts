@@ -153,8 +153,15 @@ Deno.test("a certificate is checked with its key before anything starts", OPENSS
     assert.deepEqual(problems("-tls-cert", a.certPath), ["error tls-cert: Cannot use -tls-cert without -tls-key"]);
     assert.deepEqual(problems("-tls-key", a.keyPath), ["error tls-cert: Cannot use -tls-key without -tls-cert"]);
     assert.match(told(a.certPath, b.keyPath), /^error tls-cert: .*a\.crt" with .*b\.key": the key is not the one of/);
-    assert.match(told(a.keyPath, a.keyPath), /the certificate cannot be read/);
-    assert.match(told(a.certPath, a.certPath), /the key cannot be read/);
+    const isPem = (what: string, label: string) =>
+      new RegExp(`the ${what} cannot be read: expected PEM, "-----BEGIN ${label}-----"`);
+    await Deno.writeTextFile(`${folder}/README.md`, "# Boat");
+    for (const other of [a.keyPath, `${folder}/README.md`]) {
+      assert.match(told(other, a.keyPath), isPem("certificate", "CERTIFICATE"));
+    }
+    for (const other of [a.certPath, `${folder}/README.md`]) {
+      assert.match(told(a.certPath, other), isPem("key", "PRIVATE KEY"));
+    }
     assert.match(told(`${folder}/none`, a.keyPath), /No such file/);
   });
 });

@@ -222,10 +222,10 @@ Deno.test(
         /^vbg-cloud ca issue: Unexpected argument "a": .* with -node a node's, not a boat's/,
       ],
       [["issue", "-node", "n1"], /^vbg-cloud ca issue: Cannot make a server's certificate without a host name/],
-      [["issue", "-node", "../a", "-ip", "::1"], /^vbg-cloud ca issue: Cannot be the name of a node: "\.\.\/a": /],
+      [["issue", "-node", "../a", "-ip", "::1"], /^vbg-cloud ca issue: Cannot use "\.\.\/a" as the name of a node: /],
       [["revoke", "a", "-node", "b"], /^vbg-cloud ca revoke: Unexpected argument "a": -node revokes/],
       [["revoke", "-node", "b"], /^vbg-cloud ca revoke: Cannot revoke "b": .* no such certificate of a node/],
-      [["issue", "../a"], /^vbg-cloud ca issue: Cannot be an instance id: "\.\.\/a": expected 1 to 64 letters/],
+      [["issue", "../a"], /^vbg-cloud ca issue: Cannot use "\.\.\/a" as an instance id: expected 1 to 64 letters/],
       [
         ["issue", "-host", "192.0.2.1"],
         /^vbg-cloud ca issue: flag -host: "192\.0\.2\.1" is an IP address: use -ip 192\.0\.2\.1\n/,
@@ -236,7 +236,7 @@ Deno.test(
       [["revoke"], /^vbg-cloud ca revoke: Missing boat: .* found 0\n/],
       [
         ["revoke", "nobody"],
-        /^vbg-cloud ca revoke: Cannot revoke "nobody": this authority has issued no such certificate of a boat/,
+        /^vbg-cloud ca revoke: Cannot revoke "nobody": this authority has issued no such certificate of a boat; "vbg-cloud ca list" shows them/,
       ],
       [["list", "a"], /^vbg-cloud ca list: Unexpected argument "a"/],
       [["init", "-name", ""], /^vbg-cloud ca init: flag -name: Cannot use the common name/],
@@ -249,12 +249,14 @@ Deno.test(
       assert.match(complained, line);
     }
     assert.equal(await Deno.readTextFile(`${dir}/issued.json`), record);
-    const missing = await cloud("ca", "issue", "aurora", "-ca-dir", `${dir}/none`);
-    assert.equal(missing.code, 2);
-    assert.match(
-      missing.complained,
-      /Cannot find an authority in ".*none": there is no "ca\.pem"; create one with vbg-cloud ca init/,
-    );
+    for (const words of [["issue", "aurora"], ["revoke", "aurora"], ["list"]]) {
+      const missing = await cloud("ca", ...words, "-ca-dir", `${dir}/none`);
+      assert.equal(missing.code, 2);
+      assert.match(
+        missing.complained,
+        /Cannot find an authority in ".*none": there is no ".*"; create one with vbg-cloud ca init/,
+      );
+    }
     await assert.rejects(Deno.stat(`${dir}/none`), Deno.errors.NotFound);
   }),
 );

@@ -54,7 +54,7 @@ class Node implements AsyncDisposable {
       ...flags,
     ]);
     const url = await program.url();
-    const port = await eventually("the port", () => /"boats may come".*"port":(\d+)/.exec(program.log)?.[1]);
+    const port = await eventually("the port", () => /"listening for boats".*"port":(\d+)/.exec(program.log)?.[1]);
     return new Node(program, { directory, url, port: Number(port) });
   }
 

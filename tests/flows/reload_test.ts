@@ -299,7 +299,10 @@ Deno.test(
       ],
     });
     const cloudUrl = await cloud.url();
-    const target = await eventually("the port for boats", () => /"boats may come".*"port":(\d+)/.exec(cloud.log)?.[1]);
+    const target = await eventually(
+      "the port for boats",
+      () => /"listening for boats".*"port":(\d+)/.exec(cloud.log)?.[1],
+    );
     await using boat = await start("boat", {
       base: BOAT_BASE,
       file: "vbg-boat.conf",

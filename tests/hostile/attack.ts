@@ -180,7 +180,9 @@ function startCloud(
 }
 
 async function grpcPortOf(cloud: TestProgram): Promise<number> {
-  return Number(await eventually("the port for boats", () => /"boats may come".*?"port":(\d+)/.exec(cloud.log)?.[1]));
+  return Number(
+    await eventually("the port for boats", () => /"listening for boats".*?"port":(\d+)/.exec(cloud.log)?.[1]),
+  );
 }
 
 /** How many frames a boat has taken; undefined when it does not say. */

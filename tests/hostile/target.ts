@@ -65,7 +65,7 @@ export class Target implements AsyncDisposable {
     );
     const url = await program.url();
     if (!authority) throw new Error("no authority");
-    const line = await eventually("the port of boats", () => /"boats may come".*?"port":(\d+)/.exec(program.log));
+    const line = await eventually("the port of boats", () => /"listening for boats".*?"port":(\d+)/.exec(program.log));
     const grpcPort = Number(line[1]);
     const ca = authority.pem;
     return Object.assign(new Target(program, { url, ca, grpcPort }), { grpcPort, ca, authority });

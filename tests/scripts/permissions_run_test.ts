@@ -174,7 +174,7 @@ Deno.test(
         ...["-journal-rotate-duration", "1s"],
       ], { NOTIFY_SOCKET: `${folder}/notify` });
       await cloud.url();
-      const [, port] = await eventually("its gRPC", () => /"boats may come".*?"port":(\d+)/.exec(cloud.log));
+      const [, port] = await eventually("its gRPC", () => /"listening for boats".*?"port":(\d+)/.exec(cloud.log));
       await using boat = await TestProgram.start("boat", (own) => [
         ...["-demo", "-listen", "127.0.0.1:0", "-state-dir", `${own}/state`, "-journal-dir", `${own}/journal`],
         ...["-replication-target", `127.0.0.1:${port}`, "-replication-instance-id", "aurora", "-replication-insecure"],

@@ -60,7 +60,7 @@ async function run(settings: CloudSettings, { log, stopping }: Starting): Promis
   const { grpc, http } = cloud.addresses;
   const { drainTimeMs: timeMs } = settings;
   log.info("listening", { url: urlOf(http, { tls: settings.httpListen === undefined && isSingle(settings) }) });
-  log.info("boats may come", { hostname: grpc.hostname, port: grpc.port });
+  log.info("listening for boats", { hostname: grpc.hostname, port: grpc.port });
   return {
     heartbeats: cloud.heartbeats,
     reload: (changed) => {
