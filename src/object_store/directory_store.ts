@@ -39,11 +39,13 @@ export class DirectoryStore implements ObjectStore {
    * Opens a store, creates its folder if it does not exist, and removes temporary files that are older than a day.
    *
    * @param root absolute path
+   * @param options.isReadOnly nothing is created or removed: the folder must exist
    * @throws {StoreError} the folder cannot be created or read
    */
-  static async open(root: string): Promise<DirectoryStore> {
+  static async open(root: string, { isReadOnly = false }: { isReadOnly?: boolean } = {}): Promise<DirectoryStore> {
     const store = new DirectoryStore(root.replace(/(?<=.)\/+$/, ""));
     await store.#attempt("open", "", async () => {
+      if (isReadOnly) return await requireFolder(store.#root);
       await Deno.mkdir(`${store.#root}/${TEMPORARY}`, { recursive: true, mode: FOLDER_MODE });
       await removeAbandoned(`${store.#root}/${TEMPORARY}`);
     });
@@ -210,6 +212,10 @@ async function writeSynced(path: string, body: Uint8Array): Promise<void> {
   using file = await Deno.open(path, { write: true, createNew: true, mode: FILE_MODE });
   for (let at = 0; at < body.length;) at += await file.write(body.subarray(at));
   await file.sync();
+}
+
+async function requireFolder(path: string): Promise<void> {
+  if (!(await Deno.stat(path)).isDirectory) throw new Deno.errors.NotADirectory("Not a directory");
 }
 
 async function removeAbandoned(folder: string): Promise<void> {

@@ -23,6 +23,8 @@ export type StoreAddress =
 export interface OpenStoreOptions {
   /** `s3://BUCKET/PREFIX` or `file:///FOLDER`. */
   url: string;
+  /** Only to read: a folder must exist, and nothing is created or removed in it. Default false. */
+  isReadOnly?: boolean;
   /** URL of an S3-compatible store, such as `https://minio.example.com:9000`. Default: AWS. */
   endpoint?: string | undefined;
   /** Default: `AWS_REGION` or that of the profile; if there is none, `us-east-1`. */
@@ -86,7 +88,7 @@ function checkPrefix(prefix: string): void {
  */
 export async function openStore(options: OpenStoreOptions): Promise<ObjectStore> {
   const address = parseStoreUrl(options.url);
-  if (address.kind === "directory") return await DirectoryStore.open(address.path);
+  if (address.kind === "directory") return await DirectoryStore.open(address.path, options);
   const { endpoint, region, isPathStyle = endpoint !== undefined, credentials } = options;
   return await S3Store.open({
     ...{ bucket: address.bucket, prefix: address.prefix, endpoint, region, isPathStyle, credentials },

@@ -131,7 +131,12 @@ Deno.test(
         assert.equal(code, 2, err);
         assert.match(err, reason);
       }
+      const missing = await check(`file://${folder}/fleeet`);
+      assert.equal(missing.code, 1);
+      assert.match(missing.err, /Cannot open .*fleeet: No such file or directory/);
+      await assert.rejects(Deno.stat(`${folder}/fleeet`), Deno.errors.NotFound, "nothing is created");
       await Deno.mkdir(`${folder}/empty`);
       assert.match((await check(`file://${folder}/empty`)).err, /it has no boat/);
+      assert.deepEqual([...Deno.readDirSync(`${folder}/empty`)], [], "nothing is written");
     }),
 );

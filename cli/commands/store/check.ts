@@ -80,7 +80,7 @@ async function check(
   };
   const checked: CheckedBoat[] = [];
   try {
-    using store = await openStore({ url, endpoint: settings.storeEndpoint || undefined });
+    using store = await openStore({ url, isReadOnly: true, endpoint: settings.storeEndpoint || undefined });
     const ids = await boatsInStore(store);
     if (settings.boat !== "" && !ids.includes(settings.boat)) {
       throw new SettingsError(`Cannot check "${settings.boat}": ${url} has no such boat`);

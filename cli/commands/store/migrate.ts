@@ -104,7 +104,7 @@ async function migrate(
   const [kind, url, directory] = isStoreUrl(to) ? ["into" as const, to, from] : ["back" as const, from, to];
   requireStoreUrl(url);
   if (kind === "into") await requireDirectory(directory);
-  using store = await openStore({ url, endpoint: settings.storeEndpoint || undefined });
+  using store = await openStore({ url, isReadOnly: kind === "back", endpoint: settings.storeEndpoint || undefined });
   using _held = await lockDirectory(directory, { what: "data directory", mode: 0o750 });
   const migration: Migration = { kind, store, url, directory };
   const ids = kind === "into" ? await boatsIn(directory) : await boatsInStore(store);

@@ -37,7 +37,7 @@ export async function openStoredBoat(
   },
 ): Promise<StoredBoat> {
   requireStoreUrl(url);
-  const store = await openStore({ url, endpoint: endpoint || undefined });
+  const store = await openStore({ url, isReadOnly: true, endpoint: endpoint || undefined });
   try {
     const chosen = await chooseStoredBoat(store, id).catch((error: unknown) => {
       throw error instanceof RangeError
