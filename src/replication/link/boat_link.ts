@@ -1,4 +1,4 @@
-import { type Clock, errorText, type Logger, type Range } from "../../base/mod.ts";
+import type { Clock, Logger, Range } from "../../base/mod.ts";
 import { formatTimeUs } from "../../frame/mod.ts";
 import { epochWordOf } from "../../journal/mod.ts";
 import {
@@ -9,6 +9,7 @@ import {
   type HandshakeResult,
 } from "./connection.ts";
 import { LinkSecurity, type LinkTlsPaths } from "./security.ts";
+import { disconnectReason } from "./disconnect_reason.ts";
 import { healthOf } from "./link_health.ts";
 import type { LinkHealth, ReplicationStatus } from "./status.ts";
 import { MissingNumbers, NEVER_USED } from "./missing.ts";
@@ -369,8 +370,7 @@ export class BoatLink {
 
   #failed(connection: BoatConnection, error: unknown): void {
     if (connection !== this.#connection) return;
-    const reason = error instanceof RpcError ? `${error.code}: ${error.message}` : errorText(error);
-    this.#step({ kind: "lost", reason, isRequested: isReconnectRequest(error) });
+    this.#step({ kind: "lost", reason: disconnectReason(error), isRequested: isReconnectRequest(error) });
   }
 
   #logDisconnected({ atMs, reason }: { atMs: number; reason: string }, before: { kind: string }): void {
