@@ -8,7 +8,7 @@ import { matchesTemplate } from "./path_template.ts";
 export interface Metadata {
   /** SI unit; left out: none. */
   readonly units?: string;
-  /** Message and field that the value is from. */
+  /** Message and fields that the value is from. */
   readonly description: string;
   /** After this time without a new value it is stale, seconds; left out: it does not expire. */
   readonly timeout?: number;
@@ -41,7 +41,8 @@ export function metadataOf({ pgn, path, field }: { pgn: number; path: string; fi
   const row = rowOf({ pgn, path, field });
   const units = row && unitOf(row, pgn);
   const title = describePgn(pgn)?.description ?? `PGN ${pgn}`;
-  return { ...(units !== undefined && { units }), description: `${title}: ${field.replaceAll("_", " ")}` };
+  const fields = (row ? fieldsOf(row[1]) : [field]).map((name) => name.replaceAll("_", " "));
+  return { ...(units !== undefined && { units }), description: `${title}: ${fields.join(", ")}` };
 }
 
 function rowOf({ pgn, path, field }: { pgn: number; path: string; field: string }): Row | undefined {
@@ -50,9 +51,13 @@ function rowOf({ pgn, path, field }: { pgn: number; path: string; field: string 
   return rows.find(([template, source]) => firstField(source) === field && matchesTemplate(path, template));
 }
 
+function fieldsOf(source: Row[1]): string[] {
+  const names = typeof source === "string" ? [source] : Object.values(source);
+  return names.map((name) => name.replace("?", ""));
+}
+
 function firstField(source: Row[1]): string {
-  const first = typeof source === "string" ? source : Object.values(source)[0] ?? "";
-  return first.replace("?", "");
+  return fieldsOf(source)[0] ?? "";
 }
 
 /** SI unit of the values of a row; undefined: none, or they are no numbers. */

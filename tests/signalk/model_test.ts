@@ -8,6 +8,7 @@ import {
   type StaleValue,
   subTree,
 } from "../../src/signalk/mod.ts";
+import { metadataOf } from "../../src/signalk/metadata.ts";
 import { HEADING, ModelTest, OWN, ROUTE } from "../support/signalk_model.ts";
 
 const TREE = { version: "1.8.2", sources: () => ({}) };
@@ -174,4 +175,14 @@ Deno.test("metadata says the unit, the field and after which time a value is sta
     description: "Vessel heading: heading",
     timeout: MIN_STALE_MS / 1000,
   });
+});
+
+Deno.test("the description names every field that a value is made of", () => {
+  const described = (pgn: number, path: string, field: string) => metadataOf({ pgn, path, field }).description;
+  assert.equal(
+    described(129029, "navigation.position", "longitude"),
+    "GNSS position data: longitude, latitude",
+  );
+  assert.equal(described(127257, "navigation.attitude", "yaw"), "Attitude: yaw, pitch, roll");
+  assert.equal(described(129026, "navigation.speedOverGround", "sog"), "COG and SOG, rapid update: sog");
 });
