@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { runCommand } from "../support/command.ts";
-import { journalOf, recordSigned } from "../support/evidence.ts";
+import { journalOf, openSigned, recordSigned } from "../support/evidence.ts";
 import { inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 
@@ -36,6 +36,27 @@ test("says what was changed, with the block, and which key it has trusted", asyn
   Deno.copyFileSync(`${journalOf(folder)}/evidence.pub.pem`, copy);
   const { lines: others } = await verify(folder, "-evidence", "-evidence-key", copy);
   assert.deepEqual(others, lines.filter((line) => line !== NOTE));
+});
+
+test("finds that every file is missing while a server records, and says so where none is signed yet", async (folder) => {
+  const { files } = await recordSigned(folder, 1500);
+  const { journal, record } = await openSigned(folder);
+  record(10);
+  await journal.sync();
+  for (const name of files) Deno.removeSync(`${journalOf(folder)}/${name}`);
+  const { code, lines } = await verify(folder, "-evidence");
+  assert.equal(code, 1);
+  for (const name of files) assert.ok(lines.some((line) => line.startsWith(`${name}: error: `)), name);
+  for (const { name } of Deno.readDirSync(journalOf(folder))) {
+    if (/\.lp[jr]/.test(name)) Deno.removeSync(`${journalOf(folder)}/${name}`);
+  }
+  const none = await verify(folder, "-evidence");
+  assert.equal(none.code, 0);
+  assert.ok(
+    none.lines.includes("note: No file is complete yet: nothing is signed, and nothing was checked"),
+    none.lines.join(),
+  );
+  await journal.close();
 });
 
 test("without a key, with another file as key, and a key without -evidence it refuses", async (folder) => {

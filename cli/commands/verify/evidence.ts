@@ -51,9 +51,13 @@ export async function verifyEvidence(
   const result: VerifiedEvidence = { files: 0, signed: 0, late: 0, open: [], faults: [], notes: [] };
   const given = await Promise.all(keyFiles.map(readKey));
   const whole = new Set(names.map((name) => resolve(name)));
-  const files = found.filter(({ path }) => path.toLowerCase().endsWith(JOURNAL_EXTENSION));
-  for (const [directory, ofIt] of Map.groupBy(files, ({ path }) => dirname(path))) {
+  const isJournal = ({ path }: FoundFile) => path.toLowerCase().endsWith(JOURNAL_EXTENSION);
+  // A directory counts also if its write-ahead log is all that is left: its statements name the files.
+  const places = Map.groupBy(found, ({ path }) => dirname(path));
+  for (const [directory, all] of places) {
     const isWhole = whole.has(resolve(directory));
+    const ofIt = all.filter(isJournal);
+    if (!isWhole && ofIt.length === 0) continue;
     const keys = given.length > 0 ? given : [await keyOf(directory, result.notes)];
     const evidence = await collect(ofIt, { directory: isWhole ? directory : undefined, onBytes, fail });
     const { faults, signed, late, open } = await checkEvidence(evidence, { keys, isWhole });
@@ -62,6 +66,9 @@ export async function verifyEvidence(
     result.late += late;
     if (open !== undefined) result.open.push(`${directory}/${open}`);
     for (const fault of faults) result.faults.push(await locate(fault, { directory, found: ofIt, onBytes }));
+  }
+  if (result.files + result.open.length + result.faults.length === 0) {
+    result.notes.push("No file is complete yet: nothing is signed, and nothing was checked");
   }
   return result;
 }
