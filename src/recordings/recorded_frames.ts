@@ -195,13 +195,13 @@ async function* fileParts(path: string, { log, onDamaged }: OfflineOptions): Asy
   let count = damaged;
   const onDamage = (_: Block, error: BlockError) => {
     count++;
-    log.warn("damaged frames passed over", { path, reason: error.message });
+    log.warn("damaged frames skipped", { path, reason: error.message });
   };
   for (const location of blocks) {
     const block = await reader.read(path, location).catch((error) => {
       if (!(error instanceof BlockError)) throw error;
       count++;
-      log.warn("damaged block passed over", { path, offset: location.offset, reason: error.message });
+      log.warn("damaged block skipped", { path, offset: location.offset, reason: error.message });
     });
     if (block) yield new BlockPart(clocks.corrected(block, { path, epochWord }), { bytes: location.bytes, onDamage });
   }

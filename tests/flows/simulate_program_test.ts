@@ -100,7 +100,7 @@ Deno.test(
       assert.equal(frames[5]?.ts, "2026-01-02T03:04:05.000Z");
       await using _other = await new SessionClient(await program.url(), { id: "some" }).events();
       assert.equal(await program.exitCode(), 1);
-      assert.match(program.log, /damaged block passed over/);
+      assert.match(program.log, /damaged block skipped/);
     }),
 );
 

@@ -67,7 +67,7 @@ export class IndexFaults {
     }
     // A file with another name does not belong to the journal.
     if (error instanceof BlockError && parseFileName(basename(path))) this.#noteDamage(fileWords(path), error);
-    this.#warnOnce(path, "journal file passed over", error);
+    this.#warnOnce(path, "journal file skipped", error);
   }
 
   /** Forgets a removed file. */
@@ -98,7 +98,7 @@ export class IndexFaults {
     this.#noteDamage(fileWords(path), error);
     if (!this.#isNew(`${name} ${offset}`)) return;
     this.#damagedBlocks++;
-    this.#log.warn("damaged block passed over", { path, offset, reason: errorText(error) });
+    this.#log.warn("damaged block skipped", { path, offset, reason: errorText(error) });
   }
 
   /** Notes a block with unreadable frames despite a valid checksum. */
@@ -107,7 +107,7 @@ export class IndexFaults {
     this.#noteDamage(`block ${JSON.stringify(where)}`, error);
     if (!this.#isNew(`block ${JSON.stringify(where)}`)) return;
     this.#damagedBlocks++;
-    this.#log.warn("damaged frames passed over", { ...where, reason: error.message });
+    this.#log.warn("damaged frames skipped", { ...where, reason: error.message });
   }
 
   /** @param what description of a file or block */

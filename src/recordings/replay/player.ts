@@ -130,7 +130,7 @@ export class Player {
     } catch (error) {
       if (!(error instanceof BlockError)) throw error;
       this.#damaged++;
-      this.#options.log.warn("damaged block passed over", { path, offset, reason: error.message });
+      this.#options.log.warn("damaged block skipped", { path, offset, reason: error.message });
     }
   }
 

@@ -107,7 +107,7 @@ async function openFile(
     return file;
   } catch (error) {
     if (isOnly) throw new ReplayError(`Cannot play "${path}": ${errorText(error)}`);
-    log.warn("journal file passed over", { path, reason: errorText(error) });
+    log.warn("journal file skipped", { path, reason: errorText(error) });
     return undefined;
   }
 }
