@@ -128,6 +128,8 @@ Deno.test("vbg doctor -bus prints what a server has found on its buses, with adv
   await using boat = await TestBoat.start({ names: ["can7"], clock });
   const claims = [77, 78].map((uniqueNumber) => ({ uniqueNumber, manufacturerCode: 275 }));
   const args = ["doctor", "-bus", "-server", boat.url];
+  const silent = await runCommand([...args, "-json=false"]);
+  assert.equal(silent.out, "can7: load 0 %, at most 0 %\nNo traffic was measured yet: nothing could be checked\n");
   const text = await eventually("the conflict", async () => {
     for (const fields of claims) boat.claim(7, fields);
     boat.say({ src: 7 });

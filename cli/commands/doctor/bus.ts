@@ -5,6 +5,7 @@ import { readRecorded, RecordedDoctor, RecordedMonotonic } from "@vessel/gateway
 import { untilStopped } from "../../program/interrupt.ts";
 import { EXIT } from "../../program/program.ts";
 import { type Output, paint, printable, type Style } from "../../program/terminal.ts";
+import { nothingText } from "./nothing.ts";
 import { findInputs, type RecordedChoice, summaryNote, warningsTo } from "../dump/recorded_inputs.ts";
 
 const STYLES: Readonly<Record<NetworkFinding["severity"], Style>> = { critical: "red", warning: "yellow", info: "dim" };
@@ -50,7 +51,7 @@ export async function printReport(
     );
   }
   for (const finding of findings) await output.write(findingText(finding, output));
-  if (findings.length === 0) await output.write("Nothing is wrong on the buses\n");
+  if (findings.length === 0) await output.write(`${nothingText(buses)}\n`);
   return hasFailed ? EXIT.failure : EXIT.ok;
 }
 

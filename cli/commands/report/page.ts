@@ -1,4 +1,12 @@
-import type { BlackBoxEntry, BoatAlert, BoatHealth, Device, NetworkFinding } from "@vessel/gateway/client";
+import type {
+  BlackBoxEntry,
+  BoatAlert,
+  BoatHealth,
+  Device,
+  NetworkFinding,
+  NetworkReport,
+} from "@vessel/gateway/client";
+import { nothingText } from "../doctor/nothing.ts";
 import type { BusFigures, ReportContent } from "./collect.ts";
 import { STYLE } from "./style.ts";
 
@@ -48,7 +56,7 @@ function sectionsOf(content: ReportContent, positions: PagePositions): [string, 
   return [
     [
       "Findings",
-      doctor ? findings(doctor.findings) : paragraph("This server does not look for faults of the network."),
+      doctor ? findings(doctor) : paragraph("This server does not look for faults of the network."),
     ],
     ["Buses", table(buses, BUS_COLUMNS, "No bus is known.")],
     [`Devices (${devices.length})`, table(devices, DEVICE_COLUMNS, "No device is known.")],
@@ -64,8 +72,8 @@ function sectionsOf(content: ReportContent, positions: PagePositions): [string, 
 const SEVERITIES = { critical: "bad", warning: "warn", info: "quiet" } as const;
 const STATES = { ok: "good", degraded: "warn", unhealthy: "bad" } as const;
 
-function findings(list: readonly NetworkFinding[]): string {
-  if (list.length === 0) return paragraph("Nothing is wrong, as far as this server can see.");
+function findings({ findings: list, buses }: NetworkReport): string {
+  if (list.length === 0) return paragraph(`${nothingText(buses)}.`);
   return list.map((finding) => {
     const { severity, text, advice, since, last_seen, confidence, frames } = finding;
     const seqs = frames.map(({ seq }) => seq).join(", ");

@@ -16,13 +16,16 @@ const SEVERITIES = {
 /** What the network doctor has found, and a button that keeps the frames around now. Nothing where it is off. */
 export function Findings({ boat }: { boat: BoatStore }) {
   const report = usePolled((signal) => boat.client.doctor({ signal }), { everyMs: EVERY_MS, of: [boat] });
-  const findings = valueOf(report.value)?.findings;
-  if (!findings) return null;
+  const { findings, buses } = valueOf(report.value) ?? {};
+  if (!findings || !buses) return null;
+  const isMeasured = buses.some(({ peak_at }) => peak_at !== undefined);
   return (
     <section aria-labelledby="bus-findings" class="card bus-findings">
       <h2 id="bus-findings">What is wrong</h2>
       {findings.length === 0
-        ? <p class="good">The network doctor has found nothing.</p>
+        ? isMeasured
+          ? <p class="good">The network doctor has found nothing.</p>
+          : <p class="quiet">No traffic was measured yet: nothing could be checked.</p>
         : <ul>{findings.map((each) => <Row key={keyOf(each)} boat={boat} finding={each} />)}</ul>}
       <Mark boat={boat} />
     </section>
