@@ -113,6 +113,31 @@ Deno.test(
 );
 
 Deno.test(
+  "no value of the first tiles is cut off, whatever its word, on a phone and beside the plot",
+  BROWSER,
+  async () => {
+    await using boat = await TestBoat.start();
+    await using browser = await Browser.start({ hosts: [] });
+    const { page } = await opened(browser, boat);
+    const readings = `[...document.querySelectorAll(".now-main .now-reading")]`;
+    for (const [width, height] of [[320, 640], [390, 844], [1280, 900]] as const) {
+      await page.setViewportSize({ width, height });
+      await eventually(`both angles at ${width}`, async () => {
+        say(boat, 37, { pgn: 129025, ...KIEL });
+        say(boat, 7, { pgn: 130306, wind_speed: 25, wind_angle: 2.6, wind_reference: 2 });
+        say(boat, 7, { pgn: 130306, wind_speed: 25, wind_angle: 2.6, wind_reference: 3 });
+        return await part(page, "wind.apparent.angle", "unit") === "starboard";
+      });
+      const cut = `${readings}.filter((each) => {
+      const [tile, box] = [each.closest(".now-tile").getBoundingClientRect(), each.getBoundingClientRect()];
+      return each.scrollWidth > each.clientWidth || box.bottom > tile.bottom || each.scrollHeight > each.clientHeight + 4;
+    }).map((each) => [each.textContent, each.scrollWidth, each.clientWidth, each.scrollHeight, each.clientHeight].join())`;
+      assert.deepEqual(await page.evaluate(cut), [], `${width} px`);
+    }
+  },
+);
+
+Deno.test(
   "the sources of a value open and close by the keyboard, and hostile names of AIS targets are text",
   BROWSER,
   async () => {
