@@ -45,6 +45,10 @@ Deno.test(
     await logIn(page, READER);
     await eventually("no form to send", async () => (await textOf(page)).includes("this token does not permit it"));
     assert.equal(await page.locator(".send-form").count(), 0);
+    const heights =
+      `[...document.querySelectorAll(".top button, .top select")].map(({ clientHeight }) => clientHeight)`;
+    const [height, ...others] = new Set(await page.evaluate(heights) as number[]);
+    assert.ok(height !== undefined && others.length === 0, "no word of the header is wrapped on a phone");
     await page.reload();
     await eventually("the page again", async () => (await textOf(page)).includes("this token does not permit it"));
 
