@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { cp } from "node:fs/promises";
 import type { BlackBoxFile } from "../../src/blackbox/mod.ts";
 import { WindowBlocks } from "../../src/blackbox/window.ts";
 import { newStoredFrame } from "../../src/frame/mod.ts";
 import { readJournalDirectory } from "../../src/journal/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
-import { inFolder } from "../support/folder.ts";
+import { copyAsCrashed, inFolder } from "../support/folder.ts";
 import { readLpj } from "../support/minimal_lpj_reader.ts";
 import { needs } from "../support/needs.ts";
 import { type Fed, RecordedBoat } from "../support/recorded_boat.ts";
@@ -210,7 +209,7 @@ Deno.test(
           (await Array.fromAsync(Deno.readDir(`${folder}/first/journal/blackbox`))).some(({ name }) =>
             name.endsWith("json")
           ));
-        await cp(`${folder}/first`, crashed, { recursive: true });
+        copyAsCrashed(`${folder}/first`, crashed);
         wanted = boat.fedBetween(atMs - MINUTE + ROUND, atMs + MINUTE);
       }
       // 5 s later it runs again, and its frames belong to the window, too.

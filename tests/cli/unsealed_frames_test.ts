@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { runCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
-import { inFolder } from "../support/folder.ts";
+import { copyAsCrashed, inFolder } from "../support/folder.ts";
 import { GatewayPeer } from "../support/gateway_peer.ts";
 import { appendRange, journalFiles, makeWriter, wantedRange } from "../support/journal_run.ts";
 import { mayMount, mount, unmount } from "../support/mounts.ts";
@@ -132,14 +132,13 @@ for (
 async function cutShort(folder: string): Promise<string> {
   const [directory, left] = [`${folder}/open`, `${folder}/left`];
   await Deno.mkdir(directory);
-  await Deno.mkdir(left);
   const { writer } = makeWriter(directory);
   // Synced often, so that the other log has frames, too: of a block that is in a file.
   for (let from = 1; from < 400; from += 50) {
     appendRange(writer, from, from + 49);
     await writer.sync();
   }
-  for (const { name } of Deno.readDirSync(directory)) await Deno.copyFile(`${directory}/${name}`, `${left}/${name}`);
+  copyAsCrashed(directory, left);
   await writer.close();
   return left;
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { DiagnosticEvent } from "../../src/cloud/mod.ts";
 import { code } from "../replication/fixture.ts";
 import { eventually } from "../support/eventually.ts";
-import { inFolder } from "../support/folder.ts";
+import { copyAsCrashed, inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 import { wireBlock } from "./block_check_fixture.ts";
 import { batch, BOAT, CloudFixture, request, statusWith } from "./cloud_fixture.ts";
@@ -31,11 +31,7 @@ const isLive = ({ type }: DiagnosticEvent) => type === "live_start" || type === 
 
 /** What a power cut would leave of the boat's directory, served by another cloud. */
 async function afterCrash(cloud: CloudFixture, folder: string): Promise<CloudFixture> {
-  await Deno.mkdir(`${folder}/crashed/${BOAT}`, { recursive: true });
-  for (const { name } of Deno.readDirSync(`${cloud.directory}/${BOAT}`)) {
-    if (name.endsWith(".tmp")) continue;
-    Deno.copyFileSync(`${cloud.directory}/${BOAT}/${name}`, `${folder}/crashed/${BOAT}/${name}`);
-  }
+  copyAsCrashed(`${cloud.directory}/${BOAT}`, `${folder}/crashed/${BOAT}`);
   return await CloudFixture.start(`${folder}/crashed`);
 }
 

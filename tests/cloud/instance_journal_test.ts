@@ -9,7 +9,7 @@ import type { Range } from "../../src/replication/mod.ts";
 import { syncsAndRenames } from "../support/disk_order.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
-import { inFolder } from "../support/folder.ts";
+import { copyAsCrashed, inFolder } from "../support/folder.ts";
 import { journalFiles, keptLog } from "../support/journal_run.ts";
 import { message, START_US } from "../support/messages.ts";
 import { needs } from "../support/needs.ts";
@@ -71,10 +71,7 @@ function wantedRange(from: number, to: number) {
 
 /** Copies what a kill would leave. */
 function copyTo(from: string, to: string): string {
-  Deno.mkdirSync(to);
-  for (const { name, isFile } of Deno.readDirSync(from)) {
-    if (isFile) Deno.copyFileSync(`${from}/${name}`, `${to}/${name}`);
-  }
+  copyAsCrashed(from, to);
   return to;
 }
 

@@ -9,7 +9,7 @@ import {
 } from "../../src/replication/mod.ts";
 import { TIMEOUT } from "../replication/fixture.ts";
 import { eventually, pause } from "../support/eventually.ts";
-import { inFolder } from "../support/folder.ts";
+import { copyAsCrashed, inFolder } from "../support/folder.ts";
 import { needs, rounds } from "../support/needs.ts";
 import { Random } from "../support/random.ts";
 import { wireBlock } from "./block_check_fixture.ts";
@@ -19,22 +19,6 @@ const CLOUD = needs({ permissions: ["net", "read", "write", "env", "sys"] });
 const RUNS = rounds(12, 6);
 const STEPS = 40;
 const MAX_BLOCK_FRAMES = 200;
-
-/** Copies a directory's files as a kill would leave them: nothing of the program runs meanwhile. */
-function copyAtOnce(from: string, to: string): void {
-  for (const { name, isDirectory } of Deno.readDirSync(from)) {
-    if (!isDirectory) continue;
-    Deno.mkdirSync(`${to}/${name}`, { recursive: true });
-    for (const file of Deno.readDirSync(`${from}/${name}`)) {
-      try {
-        Deno.copyFileSync(`${from}/${name}/${file.name}`, `${to}/${name}/${file.name}`);
-      } catch (error) {
-        // Removed, by what was under way already.
-        if (!(error instanceof Deno.errors.NotFound)) throw error;
-      }
-    }
-  }
-}
 
 /** A boat that keeps all its frames, and a cloud that is killed now and then. */
 class Voyage {
@@ -159,7 +143,7 @@ class Voyage {
     // What the boat may know by now must be there.
     const acknowledged = this.#cloud.instances.get(BOAT)?.acknowledge() ?? 0;
     this.#acknowledged = Math.max(this.#acknowledged, acknowledged);
-    copyAtOnce(this.#cloud.directory, next);
+    copyAsCrashed(this.#cloud.directory, next);
     this.#connection?.live.forget();
     this.#disconnect();
     await this.#cloud[Symbol.asyncDispose]();

@@ -6,7 +6,7 @@ import type { BackfillStatus, BackfillUpstream, MessageStream } from "../../src/
 import { code, TIMEOUT } from "../replication/fixture.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake_clock.ts";
-import { inFolder } from "../support/folder.ts";
+import { copyAsCrashed, inFolder } from "../support/folder.ts";
 import { needs } from "../support/needs.ts";
 import { range as seqs } from "../support/session.ts";
 import { EPOCH, wireBlock } from "./block_check_fixture.ts";
@@ -64,20 +64,12 @@ test("live frames are acknowledged when they are on disk, and are there after a 
   await live.send({ kind: "frame", frame: liveFrame(501) });
   await live.send({ kind: "status", status: { headSeq: 501, journalBytes: 77 } });
   await eventually("all to be durable", () => cloud.boat.acknowledge() === 501);
-  await Deno.mkdir(`${folder}/copy`);
-  for (const { name } of Deno.readDirSync(`${cloud.directory}/${BOAT}`)) {
-    // What is being written has another name until it is whole.
-    if (!name.endsWith(".tmp")) Deno.copyFileSync(`${cloud.directory}/${BOAT}/${name}`, `${folder}/copy/${name}`);
-  }
+  copyAsCrashed(`${cloud.directory}/${BOAT}`, `${folder}/second/${BOAT}`);
   const { connected, cursor, ackSeq, boatHeadSeq, boatJournalBytes, holes, lagSeqs } = cloud.boat.summary();
   assert.deepEqual([connected, cursor, ackSeq, boatHeadSeq, boatJournalBytes], [true, 501, 501, 501, 77]);
   assert.deepEqual([holes, lagSeqs], [[], 0]);
   live.end();
   await eventually("the stream to end", () => !cloud.boat.connected);
-  await Deno.mkdir(`${folder}/second/${BOAT}`, { recursive: true });
-  for (const { name } of Deno.readDirSync(`${folder}/copy`)) {
-    await Deno.rename(`${folder}/copy/${name}`, `${folder}/second/${BOAT}/${name}`);
-  }
   await using second = await CloudFixture.start(`${folder}/second`);
   assert.equal(second.boat.connected, false);
   const { response } = await second.greeted({ headSeq: 501 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { recover } from "../../src/journal/wal/recovery.ts";
 import { eventually } from "../support/eventually.ts";
-import { inFolder } from "../support/folder.ts";
+import { copyAsCrashed, inFolder } from "../support/folder.ts";
 import {
   appendRange,
   frameOf,
@@ -113,10 +113,7 @@ test("a start on a full disk recovers what it can hold, and the writer writes it
     appendRange(writer, 1, 700);
     await writer.sync();
     const copy = `${disk}/copy`;
-    await Deno.mkdir(copy);
-    for (const { name, isFile } of Deno.readDirSync(disk)) {
-      if (isFile) Deno.copyFileSync(`${disk}/${name}`, `${copy}/${name}`);
-    }
+    copyAsCrashed(disk, copy);
     await writer.close();
     const filler = fillDisk(disk);
     const { log, lines } = keptLog();

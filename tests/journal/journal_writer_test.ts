@@ -4,7 +4,7 @@ import { BlockBuilder, readBlock } from "../../src/journal/mod.ts";
 import { parseFileName } from "../../src/journal/file/name.ts";
 import { recover } from "../../src/journal/wal/recovery.ts";
 import { eventually, pause } from "../support/eventually.ts";
-import { inFolder } from "../support/folder.ts";
+import { copyAsCrashed, inFolder } from "../support/folder.ts";
 import {
   appendRange,
   frameOf,
@@ -125,7 +125,7 @@ test("sync resolves when the frames are on disk, in a tail or a block", async (f
     await writer.sync();
     assert.ok(writer.durableSeq >= seq);
     const copy = await Deno.makeTempDir();
-    for (const { name } of Deno.readDirSync(folder)) Deno.copyFileSync(`${folder}/${name}`, `${copy}/${name}`);
+    copyAsCrashed(folder, copy);
     assert.equal((await recover({ directory: copy, log: silentLogger })).lastSeq, seq);
     assert.deepEqual(readJournal(copy).frames, wantedRange(1, seq));
     await Deno.remove(copy, { recursive: true });

@@ -12,7 +12,7 @@ import {
   type WindowDigest,
   WindowDigests,
 } from "../../src/journal/mod.ts";
-import { inFolder } from "../support/folder.ts";
+import { copyAsCrashed, inFolder } from "../support/folder.ts";
 import { message, START_US } from "../support/messages.ts";
 import { needs } from "../support/needs.ts";
 import { Random } from "../support/random.ts";
@@ -138,13 +138,6 @@ function feed(journal: Journal, expected: WindowDigests, count: number): void {
   }
 }
 
-async function copy(from: string, to: string): Promise<void> {
-  await Deno.mkdir(to);
-  for await (const { name, isFile } of Deno.readDir(from)) {
-    if (isFile) await Deno.copyFile(`${from}/${name}`, `${to}/${name}`);
-  }
-}
-
 Deno.test({
   name: "a journal's digests are those of all its frames after each start, whatever ended the recording before",
   ...FILES,
@@ -167,7 +160,7 @@ Deno.test({
         // What a power cut leaves: all that was synced, the open block in its tail alone.
         ends.cut++;
         await journal.sync();
-        await copy(folder, `${base}/${round}`);
+        copyAsCrashed(folder, `${base}/${round}`);
         await journal.close();
         folder = `${base}/${round}`;
       }

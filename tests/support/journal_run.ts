@@ -4,6 +4,7 @@ import type { Message } from "../../src/frame/mod.ts";
 import type { BlockMetadata } from "../../src/journal/mod.ts";
 import { JournalWriter, type JournalWriterOptions } from "../../src/journal/writer/journal_writer.ts";
 import { recover } from "../../src/journal/wal/recovery.ts";
+import { copyAsCrashed } from "./folder.ts";
 import { FakeClock } from "./fake_clock.ts";
 import { type FrameSeen, frameSeen, framesOf, readFile } from "./journal_files.ts";
 import { message, START_US } from "./messages.ts";
@@ -71,7 +72,7 @@ export async function afterPowerCut(
 ): Promise<{ lastSeq: number; frames: FrameSeen[] }> {
   const copy = await Deno.makeTempDir();
   try {
-    for (const { name } of Deno.readDirSync(folder)) Deno.copyFileSync(`${folder}/${name}`, `${copy}/${name}`);
+    copyAsCrashed(folder, copy);
     const { lastSeq } = await recover({ directory: copy, log: silentLogger });
     return { lastSeq, frames: readJournal(copy).frames };
   } finally {

@@ -5,6 +5,7 @@ import type { LedgerReport } from "../../src/ledger/mod.ts";
 import { CountedBus, CountedTraffic, type Fed } from "./counted_bus.ts";
 import { FakeClock } from "./fake_clock.ts";
 import { FaultyDisk } from "./faulty_disk.ts";
+import { copyAsCrashed } from "./folder.ts";
 import { journalFiles } from "./journal_run.ts";
 import { readLpj } from "./minimal_lpj_reader.ts";
 import { START_US } from "./messages.ts";
@@ -124,12 +125,7 @@ export class LedgerRound implements AsyncDisposable {
     const boat = this.#boat;
     this.#generation++;
     const to = `${this.#folder}/${this.#generation}`;
-    for (const part of ["journal", "state"]) {
-      Deno.mkdirSync(`${to}/${part}`, { recursive: true });
-      for (const { name, isFile } of Deno.readDirSync(`${from}/${part}`)) {
-        if (isFile) Deno.copyFileSync(`${from}/${part}/${name}`, `${to}/${part}/${name}`);
-      }
-    }
+    for (const part of ["journal", "state"]) copyAsCrashed(`${from}/${part}`, `${to}/${part}`);
     // Nothing of this run is read any more.
     await boat?.stop();
     this.#ended();

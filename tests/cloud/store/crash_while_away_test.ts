@@ -1,10 +1,9 @@
 // A node that crashes, and starts while the store is away, knows the frames that it has stored.
 import assert from "node:assert/strict";
-import { cp } from "node:fs/promises";
 import { type FrameStore, ObjectCache } from "../../../src/cloud/mod.ts";
 import { openStore } from "../../../src/object_store/mod.ts";
 import { eventually } from "../../support/eventually.ts";
-import { inFolder } from "../../support/folder.ts";
+import { copyAsCrashed, inFolder } from "../../support/folder.ts";
 import { journalFiles } from "../../support/journal_run.ts";
 import { needs } from "../../support/needs.ts";
 import { WrappedStore } from "../../support/wrapped_store.ts";
@@ -44,7 +43,7 @@ for (const isInFile of [true, false]) {
 /** True if a crash now leaves a disk from which a node without the store knows all frames. */
 async function knowsAll(folder: string, frameStore: FrameStore): Promise<boolean> {
   const copy = await Deno.makeTempDir({ dir: folder });
-  await cp(`${folder}/data`, copy, { recursive: true });
+  copyAsCrashed(`${folder}/data`, copy);
   await using crashed = await CloudFixture.start(copy, { frameStore });
   const { durableThrough, holes } = (await crashed.greeted({ headSeq: LAST })).response;
   return durableThrough === LAST && holes.length === 0;
