@@ -41,11 +41,11 @@ const SHORT_UNIT_MS = new Map([
 ]);
 
 const SHORT_FORM = /^(?:\d+(?:\.\d+)?(?:ms|[smhdw]))+$/;
-const ISO_FORM = /^P(?=.)(?:NW)?(?:ND)?(?:T(?=.)(?:NH)?(?:NM)?(?:NS)?)?$/.source.replaceAll("N", "\\d+(?:[.,]\\d+)?");
-const ISO_DURATION = new RegExp(ISO_FORM);
+const N = String.raw`\d+(?:[.,]\d+)?`;
+const ISO_FORM = new RegExp(`^P(?=.)(?:${N}W)?(?:${N}D)?(?:T(?=.)(?:${N}H)?(?:${N}M)?(?:${N}S)?)?$`);
 /** Only the last part of an ISO 8601 duration may have a fraction. */
 const EARLY_FRACTION = /[.,]\d+[A-Z].*\d/;
-const PART = /(\d+(?:[.,]\d+)?)(ms|[smhdw])/gi;
+const PART = new RegExp(`(${N})(ms|[smhdw])`, "gi");
 
 /**
  * Milliseconds of a duration in ISO 8601 (`PT5M`, `P1DT12H`, `PT1.5H`; no years or months, whose length varies) or in the
@@ -56,7 +56,7 @@ const PART = /(\d+(?:[.,]\d+)?)(ms|[smhdw])/gi;
 export function parseDuration(text: string): number {
   const value = text.trim();
   if (value === "0") return 0;
-  const isIso = ISO_DURATION.test(value) && !EARLY_FRACTION.test(value);
+  const isIso = ISO_FORM.test(value) && !EARLY_FRACTION.test(value);
   if (!isIso && !SHORT_FORM.test(value)) {
     throw new RangeError(`Cannot read the duration "${text}": expected ISO 8601 such as PT5M, or 5m, 1h30m, 250ms`);
   }

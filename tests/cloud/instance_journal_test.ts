@@ -69,12 +69,6 @@ function wantedRange(from: number, to: number) {
   return Array.from({ length: to - from + 1 }, (_, i) => wanted(from + i));
 }
 
-/** Copies what a kill would leave. */
-function copyTo(from: string, to: string): string {
-  copyAsCrashed(from, to);
-  return to;
-}
-
 test("live frames and fetched blocks are read as one, what is not on disk yet included", async (directory) => {
   const journal = await open(directory);
   const files = journal.beginBackfill();
@@ -117,7 +111,8 @@ test("frames of a tail survive a kill although a fetched block ends behind them"
   // Of the same run, newer by name, and its last numbers are behind the tail's.
   await files.write([block({ firstSeq: 10, frames: 301 }), block({ firstSeq: 320, frames: 81 })], EPOCH);
   await durable(journal, 315);
-  const copy = copyTo(directory, `${directory}/copy`);
+  const copy = `${directory}/copy`;
+  copyAsCrashed(directory, copy);
   await journal.close();
   const after = await open(copy);
   assert.equal(after.lastLive, 315);
@@ -133,7 +128,8 @@ test("a fetched block that a kill has torn is cut off, those before it are there
   await files.write([block({ firstSeq: 1 }), block({ firstSeq: 101 })], EPOCH);
   await files.write([block({ firstSeq: 201, blockBytes: 8192 })], EPOCH);
   const names = journalFiles(directory);
-  const copy = copyTo(directory, `${directory}/copy`);
+  const copy = `${directory}/copy`;
+  copyAsCrashed(directory, copy);
   await journal.close();
   for (const name of names) {
     const path = `${copy}/${name}`;
